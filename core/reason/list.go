@@ -72,6 +72,11 @@ const (
 	KubeRefused       ID = "kube.refused"
 	KubeconfigWrite   ID = "kubeconfig.write"
 	KubeconfigInvalid ID = "kubeconfig.invalid"
+	KubeTimeout       ID = "kube.timeout"
+	KubeOther         ID = "kube.other-cluster"
+	KubeconfigForeign ID = "kubeconfig.foreign"
+	KubeconfigLocked  ID = "kubeconfig.locked"
+	KubeconfigStale   ID = "kubeconfig.stale-lock"
 
 	ChartNotFound   ID = "chart.not-found"
 	ChartInvalid    ID = "chart.invalid"
@@ -94,6 +99,13 @@ const (
 	WorkloadUnscheduled ID = "workload.unschedulable"
 	WorkloadDiskFull    ID = "workload.disk-pressure"
 	WorkloadData        ID = "workload.data-not-writable"
+	WorkloadNotFound    ID = "workload.image-not-found"
+	WorkloadNetwork     ID = "workload.image-network"
+	WorkloadRateLimit   ID = "workload.image-rate-limit"
+	WorkloadConfig      ID = "workload.config"
+	WorkloadVolume      ID = "workload.volume"
+	WorkloadNotCreated  ID = "workload.not-created"
+	WorkloadMemory      ID = "workload.memory"
 
 	GPUNotChecked ID = "gpu.not-checked"
 	GPUNone       ID = "gpu.none"
@@ -170,6 +182,11 @@ var list = map[ID]entry{
 	KubeUnreachable:   {text: "The cluster's API does not answer at {address}.", remedy: []string{"rigup install starts or repairs it"}},
 	KubeRefused:       {text: "The cluster refused to {what}.", remedy: []string{"read the message below, then run the same command again"}},
 	KubeconfigWrite:   {text: "The kubeconfig {path} cannot be written.", remedy: []string{"make it writable, or choose another: rigup install --kubeconfig FILE"}, exit: ExitUsage},
+	KubeTimeout:       {text: "The cluster's API at {address} did not answer within {limit}.", remedy: []string{"wait a moment and run the same command again: the machine may be busy", "docker logs {node} shows what the node says"}},
+	KubeOther:         {text: "Another cluster or program answers at {address}: its certificate is not the one of this cluster.", remedy: []string{"stop the program that uses that port, then: rigup install", "if the kubeconfig is old: rigup kubeconfig writes a new one"}},
+	KubeconfigForeign: {text: "The kubeconfig {path} has a {kind} {name} that rigup did not make, so it is left alone.", remedy: []string{"choose another name: rigup install --cluster NAME", "or another file: rigup install --kubeconfig FILE"}, exit: ExitUsage},
+	KubeconfigLocked:  {text: "Another program is changing the kubeconfig {path} and did not finish within {limit}.", remedy: []string{"wait for it to end, then run the same command again", "if no program is: remove {lock}"}},
+	KubeconfigStale:   {text: "The lock {lock} was left behind {age} ago by {holder} and was taken over."},
 	KubeconfigInvalid: {text: "The kubeconfig {path} is damaged and was left as it is.", remedy: []string{"repair it, or choose another: rigup install --kubeconfig FILE"}, exit: ExitUsage},
 
 	ChartNotFound:   {text: "There is no chart at {chart}.", remedy: []string{"check the path; --chart takes a directory, a .tgz file or an oci:// reference"}, exit: ExitUsage},
@@ -192,6 +209,13 @@ var list = map[ID]entry{
 	WorkloadCredentials: {text: "{workload} was refused: its credentials are wrong.", remedy: []string{"correct them with --set or --values, then run the same command again"}},
 	WorkloadUnscheduled: {text: "{workload} does not fit on this machine.", remedy: []string{"lower what it requests with --set, or give the engine more memory and CPUs"}},
 	WorkloadDiskFull:    {text: "The cluster's disk is nearly full, so it starts nothing new.", remedy: []string{"free some space on the disk of the Docker engine; the cluster recovers by itself"}},
+	WorkloadNotFound:    {text: "{workload} cannot start: no registry has its image {image}.", remedy: []string{"check the image's name and tag", "an image that only this machine has: rigup install --load-image {image}"}},
+	WorkloadNetwork:     {text: "{workload} cannot start: the registry of its image {image} cannot be reached from the cluster.", remedy: []string{"check the network and the proxy settings of the Docker engine", "an image that this machine has already: rigup install --load-image {image}"}},
+	WorkloadRateLimit:   {text: "{workload} cannot start: the registry of its image {image} limits how often this network may pull.", remedy: []string{"docker login to that registry, which raises the limit, then: rigup install --recreate", "or wait an hour: the cluster tries again by itself"}},
+	WorkloadConfig:      {text: "{workload} cannot start: something that it refers to is missing or wrong.", remedy: []string{"create what is named below, or correct the chart's values"}},
+	WorkloadVolume:      {text: "{workload} waits for its storage.", remedy: []string{"kubectl --context {context} -n {namespace} describe pod {pod} shows what is missing"}},
+	WorkloadNotCreated:  {text: "The cluster does not accept the pods of {workload}.", remedy: []string{"correct what is named below in the chart or its values"}},
+	WorkloadMemory:      {text: "{workload} is ended again and again because it uses more memory than it may.", remedy: []string{"raise its memory limit with --set, or give the engine more memory"}},
 	WorkloadData:        {text: "{workload} cannot write to its data directory.", remedy: []string{"make {path} writable on this machine, or choose another place: rigup install --recreate --data-dir DIR"}},
 
 	GPUNotChecked: {text: "The GPU was not checked."},
