@@ -1,0 +1,19 @@
+package facts
+
+import "golang.org/x/sys/unix"
+
+func (o Observer) fsType(path string) (string, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return "", err
+	}
+	return unix.ByteSliceToString(st.Fstypename[:]), nil
+}
+
+func freeBytes(path string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, err
+	}
+	return st.Bavail * uint64(st.Bsize), nil
+}
