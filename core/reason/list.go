@@ -11,6 +11,7 @@ type entry struct {
 const (
 	Internal    ID = "internal"
 	Interrupted ID = "run.interrupted"
+	RunTimeout  ID = "run.timeout"
 
 	UsageValue  ID = "usage.value"
 	UsageConfig ID = "usage.config"
@@ -57,6 +58,7 @@ const (
 	ImageLoad       ID = "image.load"
 	ImageMovingTag  ID = "image.moving-tag"
 	ImageNotPresent ID = "image.not-present"
+	ImagePlatform   ID = "image.platform"
 
 	ClusterForeign    ID = "cluster.foreign"
 	ClusterUnknown    ID = "cluster.unknown"
@@ -123,6 +125,8 @@ var list = map[ID]entry{
 	Internal:    {text: "rigup met {what}.", remedy: []string{"run the same command with --verbose and report the log it names"}},
 	Interrupted: {text: "The run was interrupted.", remedy: []string{"run the same command again: it continues where it stopped"}, exit: ExitInterrupted},
 
+	RunTimeout: {text: "The run took longer than its time limit (--timeout).", remedy: []string{"run the same command again: it continues where it stopped", "allow more with --timeout"}},
+
 	UsageValue:  {text: "{flag} cannot be {value}: {allowed}.", exit: ExitUsage},
 	UsageConfig: {text: "The configuration file {file} has a mistake: {what}.", exit: ExitUsage},
 
@@ -168,6 +172,7 @@ var list = map[ID]entry{
 	ImageLoad:       {text: "The image {image} could not be loaded into the cluster.", remedy: []string{"run the same command again"}},
 	ImageMovingTag:  {text: "{image} has no fixed version: {why}.", remedy: []string{"name a fixed tag or a digest"}, exit: ExitUsage},
 	ImageNotPresent: {text: "The engine does not have the image {image}.", remedy: []string{"docker pull {image}, or docker build it, then run the same command again"}, exit: ExitUsage},
+	ImagePlatform:   {text: "The image {image} is built for {have}, but the engine runs {want}.", remedy: []string{"docker image rm {image}, then run the same command again", "name an image that is built for {want}"}, exit: ExitUsage},
 
 	ClusterForeign:    {text: "{kind} {name} exists and was not made by rigup, so it is left alone.", remedy: []string{"choose another name: rigup install --cluster NAME", "or remove it yourself if nobody needs it"}, exit: ExitUsage},
 	ClusterUnknown:    {text: "rigup could not find out whether cluster {cluster} exists, so it changed nothing.", remedy: []string{"run the same command again when the engine answers"}},
