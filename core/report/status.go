@@ -84,7 +84,7 @@ func (s Status) Exit() int {
 
 // Render returns the status as one screen.
 func (s Status) Render(o Options) string {
-	p := &page{width: min(o.width(), maxText), st: style(o.Color), label: longLabels}
+	p := &page{width: min(o.width(), maxText), st: style(o.Color), label: longLabels + 1}
 	cluster := "Cluster " + clean(s.Cluster)
 	color := red
 	line := cluster + " "
@@ -110,7 +110,7 @@ func (s Status) Render(o Options) string {
 	if w := s.Workload; w != nil {
 		p.item("Workload", w.line())
 		for _, pod := range w.Pods {
-			p.hang(strings.Repeat(" ", longLabels+4), pod.line())
+			p.hang(strings.Repeat(" ", longLabels+5), pod.line())
 		}
 	}
 	p.gap()
