@@ -15,6 +15,10 @@ const (
 
 	UsageValue  ID = "usage.value"
 	UsageConfig ID = "usage.config"
+	UsageWord   ID = "usage.unknown"
+	UsageNeeds  ID = "usage.needs"
+
+	AssetsDamaged ID = "assets.damaged"
 
 	EngineUnreachable ID = "engine.unreachable"
 	EngineDenied      ID = "engine.permission"
@@ -91,6 +95,7 @@ const (
 	ReleaseForeign  ID = "release.foreign"
 	ReleaseFailed   ID = "release.failed"
 	ReleaseNotFound ID = "release.not-found"
+	ReleaseUnknown  ID = "release.unknown"
 
 	WorkloadStarting    ID = "workload.starting"
 	WorkloadImage       ID = "workload.image"
@@ -129,6 +134,10 @@ var list = map[ID]entry{
 
 	UsageValue:  {text: "{flag} cannot be {value}: {allowed}.", exit: ExitUsage},
 	UsageConfig: {text: "The configuration file {file} has a mistake: {what}.", exit: ExitUsage},
+	UsageWord:   {text: "{command} does not know {word}.", remedy: []string{"did you mean {nearest}?"}, exit: ExitUsage},
+	UsageNeeds:  {text: "{command} needs {what}.", exit: ExitUsage},
+
+	AssetsDamaged: {text: "This rigup is damaged: files that it carries are not as they were built.", remedy: []string{"download rigup again"}},
 
 	EngineUnreachable: {text: "No Docker engine answers on this machine.", remedy: []string{"{start}", "if the engine listens elsewhere: rigup install --engine unix:///path/to/docker.sock"}, exit: ExitUsage},
 	EngineDenied:      {text: "This user may not talk to the Docker engine at {endpoint}.", remedy: []string{"{grant}"}, exit: ExitUsage},
@@ -205,6 +214,7 @@ var list = map[ID]entry{
 	ReleaseForeign:  {text: "A release {release} exists in namespace {namespace} and was not made by rigup.", remedy: []string{"choose another: rigup install --namespace NAME"}, exit: ExitUsage},
 	ReleaseFailed:   {text: "The release {release} is in state {status}.", remedy: []string{"rigup install repairs it"}},
 	ReleaseNotFound: {text: "The workload is not installed in cluster {cluster}.", remedy: []string{"rigup install --cluster {cluster}"}},
+	ReleaseUnknown:  {text: "The record of release {release} cannot be read, so nothing was changed.", remedy: []string{"kubectl -n {namespace} get secrets -l owner=helm,name={release} lists its records; delete the newest one if it is damaged, then run the same command again"}},
 
 	WorkloadStarting:    {text: "{workload} is still starting after {limit}.", remedy: []string{"rigup status shows how far it is; run the same command again to wait longer"}},
 	WorkloadImage:       {text: "{workload} cannot start: its image {image} cannot be pulled.", remedy: []string{"check the image's name and that the cluster reaches its registry", "an image that only this machine has: rigup install --load-image {image}"}},
