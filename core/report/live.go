@@ -149,7 +149,7 @@ func (v *Live) frame(width int) []string {
 	now := v.o.now()
 	lines := append([]string{v.m.header(width, v.st), ""}, v.m.table(now, width, v.st)...)
 	work := 0
-	for i, r := range v.m.rows {
+	for i, r := range v.m.visible() {
 		if r.state(false) != "" {
 			work = i + 2
 		}

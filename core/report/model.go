@@ -21,7 +21,11 @@ var titles = []struct {
 	{"Cluster", []string{"cluster", "provision"}},
 	{"Check", []string{"verify"}},
 	{"Workload", []string{"deploy", "ready"}},
+	{aside, []string{"report"}},
 }
+
+// aside is the title of the line that is only there when something went wrong on it: what rigup does for itself.
+const aside = "Report"
 
 // model is what a run has told so far.
 type model struct {
@@ -131,6 +135,14 @@ func (m *model) start(run event.Run) {
 	for _, t := range titles {
 		m.rows = append(m.rows, newRow(t.title, t.stages...))
 	}
+}
+
+// visible are the lines of the table.
+func (m *model) visible() []*row {
+	return slices.DeleteFunc(slices.Clone(m.rows), func(r *row) bool {
+		s := r.state(true)
+		return r.title == aside && s != event.Failed && s != event.Degraded
+	})
 }
 
 func newRow(title string, stages ...string) *row {

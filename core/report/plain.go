@@ -60,7 +60,7 @@ func (v *Plain) Emit(e event.Event) {
 
 // ended writes the lines that have come to their end, in their order.
 func (v *Plain) ended(over bool, now time.Time) {
-	for _, r := range v.m.rows {
+	for _, r := range v.m.visible() {
 		s := r.state(over)
 		if s == "" || s == event.Running && !over || s == v.spoke[r] {
 			continue
@@ -75,7 +75,7 @@ func (v *Plain) Tick() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.o.now()
-	for _, r := range v.m.rows {
+	for _, r := range v.m.visible() {
 		if v.closed || r.state(false) != event.Running {
 			continue
 		}

@@ -63,12 +63,16 @@ func (o Options) width() int {
 	return defaultWidth
 }
 
-// Terminal says what the file out is, and how to render on it. ok is false when nothing may be drawn in place:
+// Terminal says what out is, and how to render on it. ok is false when nothing may be drawn in place:
 // out is not a terminal, or one that understands no control sequences.
-func Terminal(out *os.File, env func(string) string) (o Options, ok bool) {
+func Terminal(out io.Writer, env func(string) string) (o Options, ok bool) {
 	o = Options{Out: out, Every: logEvery}
-	fd := int(out.Fd())
-	if !term.IsTerminal(fd) || env("TERM") == "dumb" || !enableVT(out) {
+	f, isFile := out.(*os.File)
+	if !isFile {
+		return o, false
+	}
+	fd := int(f.Fd())
+	if !term.IsTerminal(fd) || env("TERM") == "dumb" || !enableVT(f) {
 		return o, false
 	}
 	o.Every = liveEvery
@@ -80,7 +84,7 @@ func Terminal(out *os.File, env func(string) string) (o Options, ok bool) {
 
 // Open returns the renderer that fits: JSON when it is asked for, a live table on a terminal, plain lines
 // everywhere else and when every step is to be seen.
-func Open(format string, verbose bool, out *os.File, env func(string) string) Reporter {
+func Open(format string, verbose bool, out io.Writer, env func(string) string) Reporter {
 	if format == JSON {
 		return NewJSON(Options{Out: out})
 	}

@@ -267,6 +267,16 @@ func (m *model) warnings(p *page) {
 	}
 }
 
+// Problems renders reasons that end a command which has no run to show.
+func Problems(o Options, why ...reason.Reason) string {
+	p := page{width: min(o.width(), maxText), st: style(o.Color), label: shortLabels}
+	for _, r := range why {
+		p.gap()
+		p.reason(r)
+	}
+	return strings.Join(p.lines, "\n") + "\n"
+}
+
 // command is a command line for the cluster.
 func command(name, cluster string) string {
 	if cluster == "" || cluster == DefaultCluster {

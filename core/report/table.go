@@ -191,7 +191,7 @@ func (m *model) table(now time.Time, width int, st style) []string {
 	interrupted := over && m.interrupted()
 	l := fit(width)
 	out := make([]string, 0, len(m.rows))
-	for _, r := range m.rows {
+	for _, r := range m.visible() {
 		out = append(out, r.line(now, over, interrupted, l, st))
 	}
 	return out
