@@ -96,6 +96,7 @@ type Container struct {
 	Networks   []string
 	Devices    []Device
 	Requests   []DeviceRequest
+	Groups     []string
 }
 
 // Containers lists containers in any state that have all of the labels; all containers without labels.
@@ -150,7 +151,7 @@ func (e *Engine) Container(ctx context.Context, id string) (Container, error) {
 }
 
 func fromHost(c *Container, h *container.HostConfig) {
-	c.Privileged, c.Restart = h.Privileged, string(h.RestartPolicy.Name)
+	c.Privileged, c.Restart, c.Groups = h.Privileged, string(h.RestartPolicy.Name), h.GroupAdd
 	for _, m := range h.Mounts {
 		out := Mount{Target: m.Target, ReadOnly: m.ReadOnly}
 		if m.Type == mount.TypeVolume {
