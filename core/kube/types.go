@@ -13,8 +13,9 @@ import (
 type API interface {
 	// Ready waits until the cluster can take work.
 	Ready(ctx context.Context, o ReadyOptions, progress func(event.Progress)) error
-	// Snapshot says what the cluster looks like now, in one quick set of calls.
-	Snapshot(ctx context.Context, node string) (Snapshot, error)
+	// Snapshot says what the cluster looks like now, in one quick set of calls. What it says about the time
+	// before since is not believed (see ReadyOptions.Since).
+	Snapshot(ctx context.Context, node string, since time.Time) (Snapshot, error)
 	// WaitWorkloads waits until the workloads are ready.
 	WaitWorkloads(ctx context.Context, ws []Workload, o WaitOptions, progress func(event.Progress)) error
 	// PodsSummary says how far the workloads are now, and why not further.
@@ -31,6 +32,9 @@ type ReadyOptions struct {
 	Stall time.Duration
 	// Limit is how long the whole wait may take, advancing or not; 0 means DefaultLimit.
 	Limit time.Duration
+	// Since is when the node's container was started, by the engine's clock. What the API says about the time
+	// before is not believed: after a restart it shows the old state until the kubelet has looked. Zero: believe it.
+	Since time.Time
 	// Alive, if set, is asked now and then while the API does not answer; its error ends the wait at once. It
 	// is how a node that has stopped is noticed early.
 	Alive func(context.Context) error
@@ -42,6 +46,9 @@ type WaitOptions struct {
 	Stall time.Duration
 	// Limit is how long the whole wait may take, advancing or not; 0 means DefaultLimit.
 	Limit time.Duration
+	// Since is when the node's container was started, by the engine's clock. What the API says about the time
+	// before is not believed: after a restart it shows the old state until the kubelet has looked. Zero: believe it.
+	Since time.Time
 	// Context is the kubeconfig context, for remedies with kubectl.
 	Context string
 	// DataDir is the data directory on the machine, named when a workload cannot write to it.

@@ -20,6 +20,8 @@ type edit struct {
 type edits struct {
 	entries []edit
 	current *string
+	// dropCurrent takes the key of the current context out altogether: there was none before rigup.
+	dropCurrent bool
 }
 
 func (e edits) none() bool { return len(e.entries) == 0 && e.current == nil }
@@ -43,9 +45,12 @@ func (d *doc) apply(e edits) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the changed kubeconfig does not parse: %w", err)
 	}
-	if text, ok := d.splice(e); ok {
-		if got, err := parse(text); err == nil && same(got, want) {
-			return text, nil
+	// Comments before a key belong to it, but what looks like one may be the end of a text block: try both.
+	for _, comments := range []bool{true, false} {
+		if text, ok := d.splice(e, comments); ok {
+			if got, err := parse(text); err == nil && same(got, want) {
+				return text, nil
+			}
 		}
 	}
 	return byNodes, nil
@@ -139,7 +144,9 @@ func (d *doc) nodes(e edits) ([]byte, error) {
 			seq.Content = append(seq.Content, n)
 		}
 	}
-	if e.current != nil {
+	if e.dropCurrent {
+		own.drop("current-context")
+	} else if e.current != nil {
 		n := &yaml.Node{}
 		n.SetString(*e.current)
 		if flow || *e.current == "" {
@@ -216,6 +223,16 @@ func (d *doc) set(key string, v *yaml.Node) (old *yaml.Node) {
 	}
 	d.root.Content = append(d.root.Content, k, v)
 	return nil
+}
+
+// drop takes a key out of the root.
+func (d *doc) drop(key string) {
+	for i := 0; i+1 < len(d.root.Content); i += 2 {
+		if d.root.Content[i].Value == key {
+			d.root.Content = append(d.root.Content[:i], d.root.Content[i+2:]...)
+			return
+		}
+	}
 }
 
 // asFlow turns new nodes into the style of JSON.

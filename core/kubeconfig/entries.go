@@ -13,6 +13,7 @@ import (
 const (
 	markCluster  = "cluster"  // the cluster's name
 	markPrevious = "previous" // context only: the context that was current before ours
+	markKey      = "key"      // context only: "added" when there was no key for the current context
 	markCreated  = "created"  // context only: "file" or "directory" when rigup made it
 )
 
@@ -80,6 +81,9 @@ func (in input) edits(d *doc, s situation) (edits, error) {
 		if now != "" {
 			mark[markPrevious] = now
 		}
+		if d.root != nil && d.value("current-context") == nil {
+			mark[markKey] = "added"
+		}
 	}
 	set("contexts", setMark(body, mark))
 	set("users", setMark(in.user, plain))
@@ -139,6 +143,7 @@ func removal(d *doc, s situation) (edits, error) {
 			back = previous
 		}
 		e.current = &back
+		e.dropCurrent = back == "" && mark[markKey] != nil
 	}
 	e.entries = append(e.entries, inherit(d, s.name, mark)...)
 	return e, nil

@@ -15,12 +15,19 @@ type cut struct {
 	with     []string
 }
 
+// splicer works on the text of a file. comments says whether comments before a key or an entry go with it.
+type splicer struct {
+	*doc
+	comments bool
+}
+
 // splice makes the change in the text, line by line. It answers no for every layout that it is not sure of;
 // the caller also checks that the result means what it should.
-func (d *doc) splice(e edits) ([]byte, bool) {
+func (d *doc) splice(e edits, comments bool) ([]byte, bool) {
 	if d.root.Style&yaml.FlowStyle != 0 || d.root.Column != 1 {
 		return nil, false
 	}
+	p := splicer{doc: d, comments: comments}
 	lines := strings.SplitAfter(string(d.text), "\n")
 	if last := len(lines) - 1; lines[last] == "" {
 		lines = lines[:last]
@@ -43,14 +50,14 @@ func (d *doc) splice(e edits) ([]byte, bool) {
 		if len(of) == 0 {
 			continue
 		}
-		cs, ok := d.cutList(lines, list, of)
+		cs, ok := p.cutList(lines, list, of)
 		if !ok {
 			return nil, false
 		}
 		cuts = append(cuts, cs...)
 	}
 	if e.current != nil {
-		c, ok := d.cutCurrent(lines, *e.current)
+		c, ok := p.cutCurrent(lines, *e.current, e.dropCurrent)
 		if !ok {
 			return nil, false
 		}
@@ -76,7 +83,7 @@ var (
 )
 
 // cutList makes the cuts for one list.
-func (d *doc) cutList(lines []string, list string, of []edit) ([]cut, bool) {
+func (d splicer) cutList(lines []string, list string, of []edit) ([]cut, bool) {
 	key, seq, next := d.place(list)
 	if key == nil {
 		with := []string{list + ":"}
@@ -118,7 +125,7 @@ func (d *doc) cutList(lines []string, list string, of []edit) ([]cut, bool) {
 }
 
 // cutItems makes the cuts for the items of a list in block style.
-func (d *doc) cutItems(lines []string, keyLine int, seq *yaml.Node, next int, of []edit) ([]cut, bool) {
+func (d splicer) cutItems(lines []string, keyLine int, seq *yaml.Node, next int, of []edit) ([]cut, bool) {
 	indent := strings.Repeat(" ", seq.Column-1)
 	starts := make([]int, 0, len(seq.Content)+1)
 	for _, n := range seq.Content {
@@ -163,7 +170,7 @@ func (d *doc) cutItems(lines []string, keyLine int, seq *yaml.Node, next int, of
 }
 
 // cutCurrent makes the cut for the current context.
-func (d *doc) cutCurrent(lines []string, current string) (cut, bool) {
+func (d splicer) cutCurrent(lines []string, current string, drop bool) (cut, bool) {
 	text := `""`
 	if plainName.MatchString(current) {
 		text = current
@@ -178,6 +185,9 @@ func (d *doc) cutCurrent(lines []string, current string) (cut, bool) {
 	if key == nil {
 		end := d.end(lines, len(lines))
 		return cut{end, end, []string{"current-context: " + text}}, true
+	}
+	if drop {
+		return cut{from: key.Line - 1, to: key.Line}, scalarLine.MatchString(lines[key.Line-1])
 	}
 	m := scalarLine.FindStringSubmatch(lines[key.Line-1])
 	if m == nil {
@@ -207,11 +217,11 @@ func (d *doc) place(key string) (k, v *yaml.Node, next int) {
 
 // end is where something that goes up to a line really ends: comments and empty lines before the line belong
 // to what follows, and the mark of a document's end stays last.
-func (d *doc) end(lines []string, line int) int {
+func (d splicer) end(lines []string, line int) int {
 	line = min(line, len(lines))
 	for line > 0 {
 		s := strings.TrimSpace(lines[line-1])
-		if s != "" && s[0] != '#' && s != "..." && s != "---" {
+		if s != "" && (s[0] != '#' || !d.comments) && s != "..." && s != "---" {
 			break
 		}
 		line--

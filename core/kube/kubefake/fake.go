@@ -4,6 +4,7 @@ package kubefake
 import (
 	"context"
 	"sync"
+	"time"
 
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/kube"
@@ -12,7 +13,7 @@ import (
 // API answers each call with the function of the same name, or with success and nothing when there is none.
 type API struct {
 	OnReady       func(context.Context, kube.ReadyOptions, func(event.Progress)) error
-	OnSnapshot    func(context.Context, string) (kube.Snapshot, error)
+	OnSnapshot    func(context.Context, string, time.Time) (kube.Snapshot, error)
 	OnWait        func(context.Context, []kube.Workload, kube.WaitOptions, func(event.Progress)) error
 	OnPodsSummary func(context.Context, []kube.Workload, kube.WaitOptions) ([]kube.WorkloadStatus, error)
 
@@ -45,12 +46,12 @@ func (a *API) Ready(ctx context.Context, o kube.ReadyOptions, progress func(even
 }
 
 // Snapshot implements kube.API.
-func (a *API) Snapshot(ctx context.Context, node string) (kube.Snapshot, error) {
+func (a *API) Snapshot(ctx context.Context, node string, since time.Time) (kube.Snapshot, error) {
 	a.called("Snapshot")
 	if a.OnSnapshot == nil {
 		return kube.Snapshot{}, ctx.Err()
 	}
-	return a.OnSnapshot(ctx, node)
+	return a.OnSnapshot(ctx, node, since)
 }
 
 // WaitWorkloads implements kube.API.
