@@ -23,7 +23,7 @@ What is printed holds the key to the cluster.`,
 		Action: func(c *cli.Context) error {
 			merge, path := c.Bool("merge"), c.Bool("path")
 			if merge && path {
-				return reason.Fail(reason.New(reason.UsageValue, "flag", "--path", "value", "given", "it does not go together with --merge"), nil)
+				return reason.Fail(reason.New(reason.UsageValue, "flag", "--path", "value", "given", "allowed", "it does not go together with --merge"), nil)
 			}
 			cfg, err := p.config(c)
 			if err != nil {

@@ -19,7 +19,10 @@ import (
 var version = "0.1.0-dev"
 
 func main() {
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, now: time.Now, runner: newRunner}
+	p := &program{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, now: time.Now, runner: newRunner,
+		home: os.UserHomeDir, configDir: os.UserConfigDir, workDir: os.Getwd,
+	}
 	ctx, stop := p.interruptible(context.Background())
 	code := p.run(ctx, os.Args[1:])
 	stop()
@@ -33,6 +36,8 @@ type program struct {
 	env      func(string) string
 	now      func() time.Time
 	runner   func(context.Context, options) (runner, error)
+
+	home, configDir, workDir func() (string, error)
 
 	mu       sync.Mutex
 	reporter report.Reporter // of the run that is on; nil between runs

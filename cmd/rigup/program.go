@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -38,7 +37,22 @@ func (p *program) run(ctx context.Context, args []string) int {
 	case ctx.Err() != nil:
 		err = reason.Fail(reason.New(reason.Interrupted), nil)
 	}
-	return p.fail(err, slices.Contains(args, "json") || slices.Contains(args, "--output=json") || p.env("RIGUP_OUTPUT") == "json")
+	return p.fail(err, p.wantsJSON(args))
+}
+
+// wantsJSON reads --output from a command line that may not be valid otherwise.
+func (p *program) wantsJSON(args []string) bool {
+	format := p.env("RIGUP_OUTPUT")
+	for i, a := range args {
+		switch name, value, has := strings.Cut(strings.TrimLeft(a, "-"), "="); {
+		case name != "output" || a == name:
+		case has:
+			format = value
+		case i+1 < len(args):
+			format = args[i+1]
+		}
+	}
+	return format == report.JSON
 }
 
 // app is the command line. Nothing here may take time: it is built for every command.
@@ -106,18 +120,15 @@ func (p *program) fail(err error, asJSON bool) int {
 
 // config reads the settings for a command line.
 func (p *program) config(c *cli.Context) (config.Config, error) {
-	home, err := os.UserHomeDir()
-	if h := p.env("HOME"); h != "" {
-		home, err = h, nil
-	}
+	home, err := p.home()
 	if err != nil {
-		return config.Config{}, reason.Fail(reason.New(reason.UsageNeeds, "command", "rigup", "what", "a home directory, or RIGUP_HOME"), err)
+		return config.Config{}, reason.Fail(reason.New(reason.UsageNeeds, "command", "rigup", "what", "a home directory: set HOME"), err)
 	}
-	dir, err := os.UserConfigDir()
+	dir, err := p.configDir()
 	if err != nil {
 		dir = "" // no such directory: no file in it
 	}
-	work, err := os.Getwd()
+	work, err := p.workDir()
 	if err != nil {
 		return config.Config{}, fmt.Errorf("find the working directory: %w", err)
 	}
