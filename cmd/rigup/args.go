@@ -128,14 +128,14 @@ func (w *walk) flag(word string, next []string) (int, error) {
 	}
 	if near = config.Nearest(name, known); near != "" {
 		near = "--" + near
-	} else if c := owner(w.commands, name); c != "" {
+	} else if c := commandWith(w.commands, name); c != "" {
 		near = c + " --" + name
 	}
 	return 0, unknown(w.name, "the flag --"+name, near)
 }
 
-// owner is the first command that has the flag, for a flag that stands before its command.
-func owner(commands []*cli.Command, flag string) string {
+// commandWith is the first command that has the flag, for a flag that stands before its command.
+func commandWith(commands []*cli.Command, flag string) string {
 	for _, c := range commands {
 		for _, f := range c.Flags {
 			if !c.Hidden && slices.Contains(f.Names(), flag) {
