@@ -49,13 +49,12 @@ func Render(c *Chart, values map[string]any, t Target) (*Rendered, error) {
 		return nil, failed(err)
 	}
 	caps := chartutil.DefaultCapabilities.Copy()
-	if t.KubeVersion != "" {
-		v, err := chartutil.ParseKubeVersion(t.KubeVersion)
-		if err != nil {
-			return nil, failed(fmt.Errorf("kubernetes version %q: %w", t.KubeVersion, err))
-		}
-		caps.KubeVersion = *v
+	// Helm's own default is years old, so the version is always asked for.
+	version, err := chartutil.ParseKubeVersion(t.KubeVersion)
+	if err != nil {
+		return nil, failed(fmt.Errorf("kubernetes version %q: %w", t.KubeVersion, err))
 	}
+	caps.KubeVersion = *version
 	if want := chart.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		return nil, failed(fmt.Errorf("the chart asks for Kubernetes %s, this is %s", want, caps.KubeVersion.String()))
 	}
