@@ -12,7 +12,7 @@ import (
 // The settings that a command has beside the global ones.
 var (
 	globalSettings  = []string{"cluster", "engine", "output", "verbose", "yes"}
-	installSettings = []string{"data-dir", "api-port", "subnet", "kubeconfig", "chart", "namespace", "release", "values", "set",
+	installSettings = []string{"data-dir", "api-port", "subnet", "kubeconfig", "chart", "namespace", "release", "values", "set", "reset-values",
 		"gpu", "recreate", "registry-mirror", "ca-file", "load-image", "node-image", "timeout"}
 )
 

@@ -70,6 +70,8 @@ type Config struct {
 	Release   Setting[string]
 	Values    Setting[[]string] // files, later ones win
 	SetValues Setting[[]string] // KEY=VALUE as Helm reads them
+	// ResetValues forgets the values of earlier installs. They stay when a run names none.
+	ResetValues Setting[bool]
 
 	GPU        Setting[GPU]
 	Recreate   Setting[bool]

@@ -56,7 +56,7 @@ func TestDefaults(t *testing.T) {
 	c := must(t, world{})
 	dir := filepath.Join(home, ".rigup", "clusters", "rigup")
 	if c.Cluster.Value != "rigup" || c.Output.Value != "text" || c.GPU.Value != GPUAuto || c.Timeout.Value != time.Hour ||
-		c.APIPort.Value != (Ports{6550, 6569}) || c.Dir() != dir || c.DataDir.Value != filepath.Join(dir, "data") {
+		c.APIPort.Value != (Ports{6550, 6599}) || c.Dir() != dir || c.DataDir.Value != filepath.Join(dir, "data") {
 		t.Errorf("%+v", c)
 	}
 	v := reflect.ValueOf(c)

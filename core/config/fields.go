@@ -38,7 +38,7 @@ var fields = []field{
 
 	{Def: Def{Name: "data-dir", Arg: "DIR", Usage: "where the cluster keeps data; it survives the cluster (default: ~/.rigup/clusters/NAME/data)"},
 		set: onePath(func(c *Config) *Setting[string] { return &c.DataDir })},
-	{Def: Def{Name: "api-port", Arg: "N or N-M", Default: "6550-6569", Usage: "the port of the cluster's API on 127.0.0.1: the first free one of these"},
+	{Def: Def{Name: "api-port", Arg: "N or N-M", Default: "6550-6599", Usage: "the port of the cluster's API on 127.0.0.1: the first free one of these"},
 		set: one(func(c *Config) *Setting[Ports] { return &c.APIPort }, ports)},
 	{Def: Def{Name: "subnet", Arg: "CIDR", Usage: "the private network of the cluster's node; a free one is found when left out"},
 		set: one(func(c *Config) *Setting[netip.Prefix] { return &c.Subnet }, subnet)},
@@ -54,6 +54,8 @@ var fields = []field{
 		set: manyPaths(func(c *Config) *Setting[[]string] { return &c.Values })},
 	{Def: Def{Name: "set", Arg: "KEY=VALUE", Many: true, Usage: "a value for the chart; may be repeated"},
 		set: many(func(c *Config) *Setting[[]string] { return &c.SetValues }, assignment)},
+	{Def: Def{Name: "reset-values", Usage: "forget the values of earlier installs; they stay when a run names none"},
+		set: one(func(c *Config) *Setting[bool] { return &c.ResetValues }, boolean), once: "it is meant for one run: pass --reset-values"},
 	{Def: Def{Name: "gpu", Arg: "MODE", Default: "auto", Usage: "auto uses a GPU if that can be proven to work, off leaves it alone, require fails without it"},
 		set: one(func(c *Config) *Setting[GPU] { return &c.GPU }, choice(GPUAuto, GPUOff, GPURequire))},
 	{Def: Def{Name: "recreate", Usage: "build the node anew if it differs from what is asked; data and cluster content stay"},
@@ -197,7 +199,7 @@ func ports(s string) (Ports, error) {
 	b, errB := strconv.Atoi(strings.TrimSpace(last))
 	switch {
 	case errA != nil || errB != nil || a < 1024 || b > 65535:
-		return Ports{}, errors.New("use a port from 1024 to 65535, or a range such as 6550-6569")
+		return Ports{}, errors.New("use a port from 1024 to 65535, or a range such as 6550-6599")
 	case a > b:
 		return Ports{}, fmt.Errorf("a range goes up: %d-%d", b, a)
 	}
