@@ -2,10 +2,22 @@ package main
 
 import (
 	"context"
+	"os"
+	"os/user"
+	"runtime"
+	"time"
 
+	"rigup.dev/rigup"
+	"rigup.dev/rigup/core/cluster"
 	"rigup.dev/rigup/core/config"
+	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/event"
-	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/core/facts"
+	"rigup.dev/rigup/core/kube"
+	"rigup.dev/rigup/core/lock"
+	"rigup.dev/rigup/core/pins"
+	"rigup.dev/rigup/core/pipeline"
+	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/report"
 )
 
@@ -33,8 +45,73 @@ type options struct {
 	Ask report.Asker
 }
 
+// factLimit is how long one source of facts may take before it counts as unknown.
+const factLimit = 5 * time.Second
+
 // newRunner connects the parts that do the work. It is the only place that knows them, and it is called when a
 // command needs them, so that the others start at once.
-func newRunner(context.Context, options) (runner, error) {
-	return nil, reason.Fail(reason.New(reason.Internal, "what", "a build without its parts"), nil)
+func newRunner(_ context.Context, o options) (runner, error) {
+	p, err := pins.Read(rigup.Files)
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	around := engine.Machine(runtime.GOOS)
+	keychain := engine.NewKeychain(around)
+	return real{cfg: o.Config, deps: pipeline.Deps{
+		Version:  version,
+		Files:    rigup.Files,
+		Pins:     p,
+		Now:      time.Now,
+		Env:      os.Getenv,
+		UserHome: home,
+		Owner:    thisProcess(),
+		Facts:    facts.Observer{Root: "/", Limit: factLimit},
+		Engine: func(ctx context.Context, host string) (pipeline.Engine, error) {
+			return engine.Open(ctx, engine.Options{Host: host, MinAPI: p.Engine.MinAPI, Surroundings: around})
+		},
+		Host:        cluster.ThisHost(os.DirFS("/")),
+		Credentials: keychain.For,
+		Kube:        func(kubeconfig []byte) (kube.API, error) { return kube.New(kubeconfig) },
+		Release:     func(o release.Options) (pipeline.Release, error) { return release.New(o) },
+		Ask:         o.Ask,
+	}}, nil
+}
+
+// thisProcess is who holds the lock: for the message to whoever finds it held.
+func thisProcess() lock.Owner {
+	o := lock.Owner{PID: os.Getpid(), User: "an unknown user"}
+	if u, err := user.Current(); err == nil {
+		o.User = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		o.Host = h
+	}
+	return o
+}
+
+// real is the runner on this machine.
+type real struct {
+	cfg  config.Config
+	deps pipeline.Deps
+}
+
+func (r real) Install(ctx context.Context, sink event.Sink, plan bool) int {
+	return pipeline.Install(ctx, r.deps, r.cfg, sink, plan).Exit
+}
+
+func (r real) Uninstall(ctx context.Context, sink event.Sink) int {
+	return pipeline.Uninstall(ctx, r.deps, r.cfg, sink).Exit
+}
+
+func (r real) Status(ctx context.Context) (report.Status, error) {
+	return pipeline.Status(ctx, r.deps, r.cfg), nil
+}
+
+func (r real) Kubeconfig(ctx context.Context, merge bool) (kubeconfigFile, error) {
+	content, path, name, err := pipeline.Kubeconfig(ctx, r.deps, r.cfg, merge)
+	return kubeconfigFile{Content: content, Path: path, Context: name}, err
 }

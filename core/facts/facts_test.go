@@ -124,16 +124,3 @@ func TestMountType(t *testing.T) {
 		t.Error("network file systems")
 	}
 }
-
-func TestRoutes(t *testing.T) {
-	got, err := parseRoutes([]byte("Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n" +
-		"eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n" +
-		"docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n" +
-		"tun0\t0000590A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n"))
-	if err != nil || fmt.Sprint(got) != "[172.17.0.0/16 10.89.0.0/16]" {
-		t.Errorf("%v %v", got, err)
-	}
-	if _, err := parseRoutes([]byte("x zz 0 0 0 0 0 zz 0\n")); err == nil {
-		t.Error("nonsense was read")
-	}
-}

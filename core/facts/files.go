@@ -1,15 +1,9 @@
 package facts
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -82,54 +76,6 @@ func (o Observer) watches() (int64, error) {
 		return 0, err
 	}
 	return strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-}
-
-// networks are the ranges of the interfaces and, on Linux, of the routing table.
-func (o Observer) networks() ([]netip.Prefix, error) {
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		return nil, err
-	}
-	var all []netip.Prefix
-	for _, a := range addrs {
-		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() && !p.Addr().IsLoopback() {
-			all = append(all, p.Masked())
-		}
-	}
-	b, err := os.ReadFile(o.path("proc/net/route"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	routes, err := parseRoutes(b)
-	return append(all, routes...), err
-}
-
-// parseRoutes reads /proc/net/route, whose addresses are in the byte order of the machine (little-endian
-// on all that rigup runs on). The default route is left out.
-func parseRoutes(b []byte) ([]netip.Prefix, error) {
-	var all []netip.Prefix
-	s := bufio.NewScanner(bytes.NewReader(b))
-	for s.Scan() {
-		f := strings.Fields(s.Text())
-		if len(f) < 8 || f[0] == "Iface" {
-			continue
-		}
-		dst, err1 := hex.DecodeString(f[1])
-		mask, err2 := hex.DecodeString(f[7])
-		if err1 != nil || err2 != nil || len(dst) != 4 || len(mask) != 4 {
-			return nil, fmt.Errorf("routing table: cannot read %q", s.Text())
-		}
-		var addr [4]byte
-		binary.BigEndian.PutUint32(addr[:], binary.LittleEndian.Uint32(dst))
-		ones, _ := net.IPv4Mask(mask[3], mask[2], mask[1], mask[0]).Size()
-		if ones > 0 {
-			all = append(all, netip.PrefixFrom(netip.AddrFrom4(addr), ones))
-		}
-	}
-	return all, s.Err()
 }
 
 // existing is the nearest parent of dir that exists, with links resolved.

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"context"
-	"net/netip"
 	"runtime"
 	"time"
 )
@@ -17,8 +16,6 @@ type Machine struct {
 	GPUs Fact[[]GPU] `json:"gpus"`
 	// Watches is fs.inotify.max_user_watches, which a node needs many of.
 	Watches Fact[int64] `json:"watches"`
-	// Networks are the ranges this machine already reaches by its interfaces and routes.
-	Networks Fact[[]netip.Prefix] `json:"networks"`
 }
 
 // GPU is one graphics processor.
@@ -47,7 +44,6 @@ func (o Observer) Machine(ctx context.Context) Machine {
 		Distro:   within(ctx, o.Limit, o.distro),
 		GPUs:     within(ctx, o.Limit, o.gpus),
 		Watches:  within(ctx, o.Limit, o.watches),
-		Networks: within(ctx, o.Limit, o.networks),
 	}
 }
 

@@ -20,7 +20,7 @@ type Pins struct {
 
 // K3s is the Kubernetes distribution of the node.
 type K3s struct {
-	Version string `json:"version"` // for example v1.2.3+k3s1
+	Version string `json:"version"` // as k3s names its releases: v<Kubernetes version>+k3s<n>
 	Image   string `json:"image"`   // full reference with registry and fixed tag
 }
 

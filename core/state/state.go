@@ -33,6 +33,8 @@ type State struct {
 
 	Mode   string         `json:"mode,omitempty"` // cpu or gpu
 	Reason *reason.Reason `json:"reason,omitempty"`
+	// Failure is why the last run stopped; nil when it did not.
+	Failure *reason.Reason `json:"failure,omitempty"`
 
 	Engine          string `json:"engine,omitempty"` // endpoint
 	Image           string `json:"image,omitempty"`  // node image
@@ -45,6 +47,9 @@ type State struct {
 	Chart     string `json:"chart,omitempty"` // name and version
 	// Source is where the chart came from: empty for the built-in one, else what --chart named.
 	Source string `json:"source,omitempty"`
+	// What the owner asked for where a later run would otherwise take its default.
+	AskedImage string `json:"askedImage,omitempty"`
+	AskedGPU   string `json:"askedGPU,omitempty"`
 }
 
 // envelope is the file: the sum finds damage that is still valid JSON.

@@ -1,0 +1,56 @@
+# rigup. `make demo` runs the main job on this machine, `make test` passes all tests.
+
+VERSION  ?= 0.1.0
+GOOS     ?= $(shell go env GOOS)
+GOARCH   ?= $(shell go env GOARCH)
+EXE      := $(if $(filter windows,$(GOOS)),.exe,)
+BIN      := bin/rigup$(EXE)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+GOBUILD  := CGO_ENABLED=0 go build -trimpath -buildvcs=false
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+HELPERS  := assets/helpers/jobs-manager.zst
+LAB      := go run -C test/lab .
+
+.PHONY: build helpers test unit e2e demo demo-down lab lab-down bench check generate manifest clean
+
+build: helpers ## the executable for GOOS/GOARCH, static
+	GOOS=$(GOOS) GOARCH=$(GOARCH) $(GOBUILD) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rigup
+
+helpers: ## the programs that run in the cluster, for linux on the executable's own architecture
+	go run ./core/assets/helpers -arch $(GOARCH) -version $(VERSION)
+
+test: build ## everything: unit, golden, end to end in the lab
+	test/run.sh
+
+unit: helpers
+	go test ./...
+
+e2e: build
+	test/run.sh e2e
+
+demo: build ## installs a cluster named demo, with all its output, and leaves it running
+	test/demo.sh up
+
+demo-down:
+	test/demo.sh down
+
+lab: ## a real engine, registry and Kubernetes for the tests (Debian 12, root)
+	$(LAB) up
+
+lab-down:
+	$(LAB) down
+
+bench: build ## ratios against a baseline measured in the same run
+	test/bench.sh
+
+check: helpers ## format, vet, staticcheck, manifest, generated files
+	test/check.sh
+
+generate: ## the files that are made from Go types
+	go test ./core/report ./hooks/... -run Schema -update
+
+manifest: ## manifest.sha256, over every tracked embedded file
+	go run ./core/assets/manifest
+
+clean:
+	rm -rf bin dist assets/helpers/*.zst assets/helpers/manifest.sha256

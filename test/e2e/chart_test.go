@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/image"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+)
+
+// pinnedImage is the node image that the pins name.
+func (w *world) pinnedImage() string {
+	w.t.Helper()
+	b, err := os.ReadFile("../../assets/pins.yaml")
+	if dir := os.Getenv("RIGUP_TREE"); dir != "" {
+		b, err = os.ReadFile(filepath.Join(dir, "assets/pins.yaml"))
+	}
+	must(w.t, err)
+	var p struct{ K3s struct{ Image string } }
+	must(w.t, yaml.Unmarshal(b, &p))
+	return p.K3s.Image
+}
+
+// podPulls waits until the pod's image was pulled and its container ran.
+func (w *world) podPulls(cs kubernetes.Interface, name string) {
+	w.t.Helper()
+	eventually(w.t, "the pod runs", time.Minute, func() error {
+		p, err := cs.CoreV1().Pods("default").Get(w.ctx(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, s := range p.Status.ContainerStatuses {
+			if s.ImageID != "" {
+				return nil
+			}
+		}
+		return fmt.Errorf("%+v", p.Status.ContainerStatuses)
+	})
+}
+
+const ispTemplate = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: {{ .Release.Name }}-web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: {{ .Values.image.repository }}:{{ .Values.image.tag }}
+        imagePullPolicy: Never
+        command: [/bin/busybox, httpd, -f, -p, "8080"]
+        env:
+        - {name: GPU, value: {{ .Values.gpu.limits | quote }}}
+        readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}
+`
+
+const ispContract = `apiVersion: rigup.dev/v1
+values:
+  gpu.limits:
+    gpu: "{resource}={count}"
+    cpu: ""
+images:
+- engine: vendor.test/web:1
+  repository: image.repository
+  tag: image.tag
+`
+
+// TestBringYourOwnChart installs the chart of an ISV: its own contract, and an image that only the engine has.
+func TestBringYourOwnChart(t *testing.T) {
+	w := newWorld(t)
+	c := w.cluster("isv")
+	dir := w.chart("isv", ispTemplate, "")
+	write(t, filepath.Join(dir, "values.yaml"), "image: {repository: '', tag: ''}\ngpu: {limits: 'stale=1'}\n")
+	write(t, filepath.Join(dir, "contract.yaml"), ispContract)
+	docker := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("docker", append([]string{"-H", "unix://" + w.lab.Socket}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("docker %v: %v\n%s", args, err, out)
+		}
+	}
+	docker("pull", "busybox:1.37")
+	docker("tag", "busybox:1.37", "vendor.test/web:1")
+	defer w.cli.ImageRemove(w.ctx(), "vendor.test/web:1", image.RemoveOptions{})
+
+	w.install(c, "--chart", dir, "--release", "isv", "--namespace", "isv")
+	d, err := w.kube(c).AppsV1().Deployments("isv").Get(w.ctx(), "isv-web", metav1.GetOptions{})
+	must(t, err)
+	k := d.Spec.Template.Spec.Containers[0]
+	if d.Status.ReadyReplicas != 1 || k.Image != "vendor.test/web:1" || k.Env[0].Value != "" {
+		t.Errorf("%d ready, image %s, GPU %q", d.Status.ReadyReplicas, k.Image, k.Env[0].Value)
+	}
+	if w.install(c, "--chart", dir, "--release", "isv", "--namespace", "isv").Result.Changed {
+		t.Error("the second run changed something")
+	}
+	t.Run("as an archive", func(t *testing.T) {
+		tgz := filepath.Join(w.home, "isv-1.0.0.tgz")
+		if out, err := exec.Command("tar", "-C", filepath.Dir(dir), "-czf", tgz, "isv").CombinedOutput(); err != nil {
+			t.Fatalf("%s", out)
+		}
+		if w.at(t).install(c, "--chart", tgz, "--release", "isv", "--namespace", "isv").Result.Changed {
+			t.Error("the same chart, packed, is a change")
+		}
+	})
+	t.Run("a workload that cannot start says why", func(t *testing.T) {
+		w := w.at(t)
+		write(t, filepath.Join(dir, "templates/all.yaml"), strings.Replace(ispTemplate, "httpd, -f", "nosuchapplet, -f", 1))
+		r := w.fails(1, []string{"isv-web", "logs"}, "install", "--cluster", c, "--chart", dir, "--release", "isv", "--namespace", "isv")
+		if r.took > 4*time.Minute {
+			t.Errorf("it took %v to say so", r.took)
+		}
+		write(t, filepath.Join(dir, "templates/all.yaml"), ispTemplate)
+		w.install(c, "--chart", dir, "--release", "isv", "--namespace", "isv")
+	})
+}

@@ -1,0 +1,38 @@
+#!/bin/bash
+# run.sh [e2e]: every test; with e2e, the end-to-end tests alone. RUN=regexp chooses among those, ENGINES="20 29" the engines.
+#
+# Outside CI, a machine that cannot run the lab (not Debian, not root) runs the rest and is told why. In CI
+# that is a failure: nothing may be skipped there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+engines=${ENGINES:-20 29}
+say() { printf '\n== %s\n' "$*"; }
+
+if [ "${1:-}" != e2e ]; then
+  say "unit and golden tests"
+  go test ./...
+  say "the lab's own tests"
+  go test -C test/lab ./...
+fi
+
+say "end to end"
+lab() { go run -C test/lab . "$@"; }
+if ! why=$(lab doctor 2>&1); then
+  echo "skipped: this machine cannot run the lab: $why"
+  [ "${CI:-}" = true ] && exit 1
+  exit 0
+fi
+lab up --engine "${engines// /,}"
+mkdir -p bin
+go test -c -o bin/e2e.test ./test/e2e
+export RIGUP_BIN=$PWD/bin/rigup RIGUP_TREE=$PWD
+program=$(lab info --engine "${engines%% *}" | sed -n 's/.*"lab": "\(.*\)".*/\1/p')
+for e in $engines; do
+  # Everything runs on the first engine; on the others what depends on the engine.
+  run=${RUN:-.}
+  [ "$e" = "${engines%% *}" ] || run=${RUN:-Lifecycle|PrivateRegistry|BringYourOwnChart|NotOurs}
+  say "engine $e"
+  export RIGUP_LAB_INFO=$PWD/bin/lab-$e.json
+  lab info --engine "$e" > "$RIGUP_LAB_INFO"
+  "$program" exec --engine "$e" --dir "$PWD/test/e2e" -- "$PWD/bin/e2e.test" -test.run "$run" -test.timeout 60m ${VERBOSE:+-test.v}
+done
