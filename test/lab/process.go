@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// daemon is a long-running process of an engine, known by a pid file.
+type daemon struct {
+	name string
+	dir  string // the engine's state: pid file and log
+	mark string // a text in its command line that no other process has
+}
+
+func (d daemon) pidFile() string { return filepath.Join(d.dir, d.name+".pid") }
+func (d daemon) logFile() string { return filepath.Join(d.dir, d.name+".log") }
+
+// pid is the running process, or 0. The number in the file may be another
+// process's by now, so the command line has to agree.
+func (d daemon) pid() int {
+	b, err := os.ReadFile(d.pidFile())
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || !strings.Contains(commandLine(pid), d.mark) || isZombie(pid) {
+		return 0
+	}
+	return pid
+}
+
+// start runs the command in the engine's network namespace, apart from this
+// process, which ends long before it.
+func (d daemon) start(ns string, env []string, argv ...string) error {
+	log, err := os.OpenFile(d.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	c := exec.Command("nsenter", append([]string{"--net=" + ns, "--"}, argv...)...)
+	c.Env, c.Dir = env, "/"
+	c.Stdout, c.Stderr = log, log
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	// Not waited for by anyone else: without this it stays a zombie while "up" runs.
+	go c.Wait()
+	return writeFile(d.pidFile(), []byte(strconv.Itoa(c.Process.Pid)), 0o644)
+}
+
+// stop ends the process, by force if it does not go within the limit.
+func (d daemon) stop(limit time.Duration) {
+	pid := d.pid()
+	if pid != 0 {
+		syscall.Kill(pid, syscall.SIGTERM)
+		if !gone(pid, limit) {
+			syscall.Kill(pid, syscall.SIGKILL)
+			gone(pid, 5*time.Second)
+		}
+	}
+	os.Remove(d.pidFile())
+}
+
+func gone(pid int, limit time.Duration) bool {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if syscall.Kill(pid, 0) != nil || isZombie(pid) {
+			return true
+		}
+	}
+	return false
+}
+
+func commandLine(pid int) string {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return string(bytes.ReplaceAll(b, []byte{0}, []byte{' '}))
+}
+
+// stat returns a process's state and parent.
+func stat(pid int) (state string, parent int) {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	// The name in parentheses may hold anything: fields start after the last ")".
+	_, rest, _ := strings.Cut(string(b[bytes.LastIndexByte(b, ')')+1:]), " ")
+	f := strings.Fields(rest)
+	if len(f) < 2 {
+		return "", 0
+	}
+	parent, _ = strconv.Atoi(f[1])
+	return f[0], parent
+}
+
+func isZombie(pid int) bool { s, _ := stat(pid); return s == "Z" || s == "X" || s == "" }
+
+func processes() []int {
+	names, _ := filepath.Glob("/proc/[0-9]*")
+	var out []int
+	for _, n := range names {
+		if pid, err := strconv.Atoi(filepath.Base(n)); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// killLeft ends every process whose command line names the folder (containers'
+// shims do) with all it started. It is for what an engine that died left.
+func killLeft(ctx context.Context, mark string) {
+	for range 20 {
+		all := processes()
+		children := map[int][]int{}
+		for _, p := range all {
+			_, parent := stat(p)
+			children[parent] = append(children[parent], p)
+		}
+		found := false
+		var kill func(int)
+		kill = func(pid int) {
+			found = true
+			for _, c := range children[pid] {
+				kill(c)
+			}
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		for _, p := range all {
+			if p != os.Getpid() && !isZombie(p) && strings.HasPrefix(filepath.Base(firstWord(commandLine(p))), "containerd-shim") &&
+				strings.Contains(commandLine(p), mark) {
+				kill(p)
+			}
+		}
+		if !found || ctx.Err() != nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func firstWord(s string) string { w, _, _ := strings.Cut(s, " "); return w }
+
+// unmountUnder detaches every mount below dir, the deepest first.
+func unmountUnder(dir string) {
+	b, _ := os.ReadFile("/proc/self/mountinfo")
+	lines := strings.Split(string(b), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		f := strings.Fields(lines[i])
+		if len(f) > 4 && strings.HasPrefix(f[4], dir+"/") {
+			syscall.Unmount(f[4], syscall.MNT_DETACH)
+		}
+	}
+}
