@@ -1,0 +1,257 @@
+//go:build lab
+
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"rigup.dev/rigup/core/cluster"
+	"rigup.dev/rigup/core/engine"
+	"rigup.dev/rigup/core/nodeimage"
+	"rigup.dev/rigup/core/pins"
+)
+
+// These tests run on the real engine of the lab:
+//
+//	go test -c -tags lab -o /tmp/cluster.test ./core/cluster
+//	go run -C test/lab . exec -- /tmp/cluster.test -test.v -test.run Lab
+
+const labCluster = "labcluster"
+
+type lab struct {
+	*cluster.Manager
+	e    *engine.Engine
+	spec cluster.Spec
+}
+
+func openLab(t *testing.T) *lab {
+	t.Helper()
+	if os.Getenv("DOCKER_HOST") == "" {
+		t.Skip("skipped: DOCKER_HOST does not name the lab's engine")
+	}
+	e, err := engine.Open(t.Context(), engine.Options{MinAPI: "1.41", Surroundings: engine.Machine(runtime.GOOS)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := e.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := os.Getenv("RIGUP_ROOT")
+	p, err := pins.Read(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := nodeimage.Look(t.Context(), e, nodeimage.Want{Ref: p.K3s.Image, OS: in.OS, Arch: in.Arch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last engine.Progress
+	begin := time.Now()
+	img, err := nodeimage.Ensure(t.Context(), e, plan, nodeimage.Source{Mirrors: in.Mirrors, Progress: func(p engine.Progress) { last = p }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("image %s, pulled %v of %d bytes in %s", engine.ShortID(img.ID), !plan.Have, last.Total, time.Since(begin))
+	dir := filepath.Join(os.TempDir(), labCluster+"-data")
+	if _, err := cluster.ClaimData(dir, labCluster); err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{e: e, Manager: &cluster.Manager{Engine: e, Host: cluster.ThisHost(os.DirFS("/"))}, spec: cluster.Spec{
+		Cluster: labCluster, Image: p.K3s.Image, DataDir: dir, Ports: cluster.DefaultPorts(), CgroupV1: in.CgroupVersion == "1",
+		Asked: map[cluster.Field]bool{}, Files: cluster.Files{Mirrors: cluster.WithEngineMirrors(nil, in.Mirrors)}}}
+	return l
+}
+
+func (l *lab) bring(t *testing.T, want cluster.Action) cluster.State {
+	t.Helper()
+	begin := time.Now()
+	st, err := l.Observe(t.Context(), labCluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Plan(st, l.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want != "" && p.Action != want {
+		t.Fatalf("action %s, want %s; state %+v", p.Action, want, st)
+	}
+	after, err := l.Apply(t.Context(), p, func(s string) { t.Logf("  %6.2f s  %s", time.Since(begin).Seconds(), s) })
+	if err != nil {
+		t.Fatalf("%s: %v", p.Action, err)
+	}
+	t.Logf("%s took %s; %+v", p.Action, time.Since(begin), p.Changes)
+	return after
+}
+
+// ready waits until the API answers and the node is Ready.
+func (l *lab) ready(t *testing.T, st cluster.State) {
+	t.Helper()
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 2 * time.Second}
+	for {
+		if err := l.Alive(ctx, st); err != nil {
+			t.Fatal(err)
+		}
+		_, kerr := l.Kubeconfig(ctx, st)
+		r, err := hc.Get(st.Settings.Address() + "/version")
+		if err == nil {
+			r.Body.Close()
+		}
+		if kerr == nil && err == nil {
+			var out, errs bytes.Buffer
+			code, err := l.e.Exec(ctx, st.Node.ID, engine.ExecOptions{Cmd: []string{"kubectl", "get", "nodes", "--no-headers"}, Stdout: &out, Stderr: &errs})
+			if err == nil && code == 0 && strings.Contains(out.String(), " Ready ") {
+				t.Logf("ready after %s: %s", time.Since(begin), strings.TrimSpace(out.String()))
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			log, _ := l.e.Logs(t.Context(), st.Node.ID, 20)
+			t.Fatalf("not ready: %v %v\n%s", kerr, err, log)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func TestLab(t *testing.T) {
+	l := openLab(t)
+	if _, err := l.Remove(t.Context(), labCluster, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	first := l.bring(t, cluster.Create)
+	l.ready(t, first)
+	l.bring(t, cluster.Nothing)
+
+	t.Run("load", func(t *testing.T) { l.load(t, first) })
+
+	if err := l.e.Stop(t.Context(), first.Node.ID); err != nil {
+		t.Fatal(err)
+	}
+	l.ready(t, l.bring(t, cluster.Start))
+
+	if err := l.e.RemoveContainer(t.Context(), first.Node.ID); err != nil {
+		t.Fatal(err)
+	}
+	again := l.bring(t, cluster.Create)
+	l.ready(t, again)
+	if log, err := l.e.Logs(t.Context(), again.Node.ID, 2000); err != nil || strings.Contains(log, "password rejected") {
+		t.Errorf("C4: %v", err)
+	}
+	var out bytes.Buffer
+	if _, err := l.e.Exec(t.Context(), again.Node.ID, engine.ExecOptions{Cmd: []string{"kubectl", "get", "ns", "kept", "--no-headers"}, Stdout: &out}); err != nil || !strings.Contains(out.String(), "kept") {
+		t.Errorf("the data did not stay: %s %v", &out, err)
+	}
+
+	l.spec.Files.Mirrors = append(l.spec.Files.Mirrors, cluster.Mirror{Host: "example.test", URLs: []string{"http://mirror.test"}})
+	l.ready(t, l.bring(t, cluster.Restart))
+	l.spec.Recreate = true
+	l.ready(t, l.bring(t, cluster.Replace))
+	l.spec.Recreate = false
+	l.bring(t, cluster.Nothing)
+
+	changes, err := l.Remove(t.Context(), labCluster, true, func(s string) { t.Log("  " + s) })
+	t.Logf("%+v %v", changes, err)
+	if st, err := l.Observe(t.Context(), labCluster); err != nil || st.Phase != cluster.Absent {
+		t.Errorf("%+v %v", st, err)
+	}
+	if err := l.RemoveData(t.Context(), l.spec.DataDir, labCluster, l.spec.Image); err != nil {
+		t.Error(err)
+	}
+}
+
+func (l *lab) load(t *testing.T, st cluster.State) {
+	const ref = "docker.io/library/busybox:1.37"
+	if err := l.e.Pull(t.Context(), engine.PullOptions{Ref: ref}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, false} {
+		begin := time.Now()
+		if did, err := l.LoadFromEngine(t.Context(), st, ref); err != nil || did != want {
+			t.Errorf("%d: %v %v", i, did, err)
+		}
+		t.Logf("load %d took %s", i, time.Since(begin))
+	}
+	begin := time.Now()
+	if did, err := l.LoadFromEngine(t.Context(), st, l.spec.Image); err != nil || !did {
+		t.Error(did, err)
+	}
+	t.Logf("loading the node image took %s", time.Since(begin))
+	self, err := os.ReadFile(os.Getenv("RIGUP_STATIC"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := nodeimage.Scratch(nodeimage.Program{Repository: "rigup.test/app", Binary: self, Path: "/app", Arch: runtime.GOARCH, User: "65532:65532"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.LoadImage(t.Context(), st, a.Ref, a.ID, func() (io.ReadCloser, error) { return a.Reader(), nil }); err != nil {
+		t.Fatal(err)
+	}
+	if has, err := l.HasImage(t.Context(), st, a.Ref, a.ID); err != nil || !has {
+		t.Error(has, err)
+	}
+	var out bytes.Buffer
+	script := `kubectl create ns kept; for i in $(seq 50); do kubectl get sa default >/dev/null 2>&1 && break; sleep 0.2; done
+kubectl run app --image=` + a.Ref + ` --image-pull-policy=Never --restart=Never && kubectl wait --for=jsonpath='{.status.phase}'=Succeeded pod/app --timeout=60s && kubectl logs app`
+	code, err := l.e.Exec(t.Context(), st.Node.ID, engine.ExecOptions{Cmd: []string{"/bin/sh", "-c", script}, Stdout: &out, Stderr: &out})
+	t.Logf("pod from the archive: %d %v %s", code, err, &out)
+	if code != 0 {
+		t.Error("the pod did not succeed")
+	}
+}
+
+// A run that is killed at any moment is completed by the next.
+func TestLabC9_KillMinusNine(t *testing.T) {
+	l := openLab(t)
+	if os.Getenv("RIGUP_CHILD") != "" {
+		l.bring(t, "")
+		return
+	}
+	for _, after := range []time.Duration{30, 60, 90, 120, 160, 200, 260, 350, 500, 800} {
+		if _, err := l.Remove(t.Context(), labCluster, true, nil); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0], "-test.run", "TestLabC9_KillMinusNine")
+		cmd.Env = append(os.Environ(), "RIGUP_CHILD=1")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(after * time.Millisecond)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		mid, err := l.Observe(t.Context(), labCluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("killed after %d ms: %s, network %v, %d volumes", after, mid.Phase, mid.Network.ID != "", len(mid.Volumes))
+		end := l.bring(t, "")
+		if end.Phase != cluster.Running {
+			t.Errorf("%+v", end)
+		}
+		l.bring(t, cluster.Nothing)
+	}
+	st := l.bring(t, cluster.Nothing)
+	l.ready(t, st)
+	if _, err := l.Remove(t.Context(), labCluster, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.RemoveData(t.Context(), l.spec.DataDir, labCluster, l.spec.Image); err != nil {
+		t.Error(err)
+	}
+}
