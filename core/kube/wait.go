@@ -143,6 +143,9 @@ func podsProgress(all []found) event.Progress {
 	for _, f := range all {
 		p.Done += int64(f.Ready)
 		p.Total += int64(f.Total)
+		if f.Missing {
+			p.Total++ // at least one pod is to come
+		}
 		if p.What == "" && !f.OK {
 			p.What = f.Name
 		}

@@ -22,20 +22,39 @@ type rule struct {
 	keep string
 }
 
+// The parts of an assignment: a name that says that a secret follows, and the secret, quoted or not.
+const (
+	name  = `[a-z0-9_.-]*(?:passwo?r?d|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client-key-data|credentials?)`
+	value = `[^\s"',;&}\[]+`
+)
+
 // rules find secrets by their surroundings. They are compiled once and never changed.
 var rules = []rule{
-	// scheme://user:password@host, and a lone token before the @. The user stays: it helps and is no secret.
-	{regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"'<>?#]*):[^\s"'<>]*@`), "$1:" + Mask + "@"},
+	// scheme://user:password@host, and a lone token before the @. The user stays: it helps and is no secret. A
+	// password with a slash in it is not right, but people have them; host:port/path@digest is none.
+	{regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"'<>?#\[]*):[^\s"'<>/]*@`), "$1:" + Mask + "@"},
+	{regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@"'<>?#\[]*):\d*[^\s"'<>/\d:@][^\s"'<>/@]*/[^\s"'<>]*@`), "$1:" + Mask + "@"},
 	{regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/:@"'<>?#\[]{16,}@`), "$1" + Mask + "@"},
-	// PEM blocks of keys, also where line ends are written as \n.
+	// PEM blocks of keys, also cut off.
 	{regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)`), "$1" + Mask + "$2"},
-	// Authorization: Bearer ..., Basic ...; also quoted as in JSON and in curl's words.
-	{regexp.MustCompile(`(?i)\b((?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token|negotiate|digest)\s+)?)[^\s"',;\[]+`), "$1" + Mask},
+	// Authorization: Bearer ..., Basic ...; also quoted as in JSON. Without a scheme only what is long enough
+	// not to be a word of a sentence.
+	{regexp.MustCompile(`(?i)\b(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token|negotiate|digest)\s+)(?:\[redacted\]|[^\s"',;]+)`), "$1" + Mask},
+	{regexp.MustCompile(`(?i)\b(authorization["']?\s*[:=]\s*["']?)[^\s"',;\[]{12,}`), "$1" + Mask},
 	{regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/-]{12,}=*`), "$1" + Mask},
 	{regexp.MustCompile(`(?i)\b(x-(?:registry-auth|registry-config|auth-token|api-key)["']?\s*[:=]\s*["']?)[^\s"',;\[]+`), "$1" + Mask},
-	// password=..., "token": "...", --registry-password ..., client-key-data: ...
-	{regexp.MustCompile(`(?i)((?:^|[^a-z])[a-z0-9_.-]*(?:passwo?r?d|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client-key-data|credentials?)["']?\s*(?:=|:\s)\s*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"',;&}\[]+)`), "$1" + Mask},
+	// password=... anywhere; "token": ... as a quoted key; token: ... as a line of YAML. In the middle of a line
+	// "token: " is mostly prose ("failed to fetch token: ..."), only "password: " is not.
+	// Quotes stay, so that JSON stays JSON.
+	{regexp.MustCompile(`(?i)(` + name + `["']?\s*[:=]\s*)"(?:[^"\\]|\\.)*"`), `$1"` + Mask + `"`},
+	{regexp.MustCompile(`(?i)(` + name + `["']?\s*[:=]\s*)'[^']*'`), `$1'` + Mask + `'`},
+	{regexp.MustCompile(`(?i)(` + name + `["']?\s*=\s*)` + value), "$1" + Mask},
+	{regexp.MustCompile(`(?i)(["']` + name + `["']\s*:\s*)` + value), "$1" + Mask},
+	{regexp.MustCompile(`(?im)(^[ \t-]*` + name + `:[ \t]+)` + value), "$1" + Mask},
+	{regexp.MustCompile(`(?i)((?:passwo?r?d|passphrase):[ \t]+)` + value), "$1" + Mask},
 	{regexp.MustCompile(`(?i)(--?[a-z0-9-]*(?:password|passwd|secret|token)\s+)[^\s-][^\s]*`), "$1" + Mask},
+	// The same in JSON inside of JSON, where quotes are escaped.
+	{regexp.MustCompile(`(?i)(\\+"(?:` + name + `|auth|identitytoken|registrytoken)\\+"\s*:\s*\\+")[^"\\]+`), "$1" + Mask},
 	// The auth and identitytoken fields of a Docker config.
 	{regexp.MustCompile(`(?i)("(?:auth|identitytoken|registrytoken)"\s*:\s*")[^"]+`), "$1" + Mask},
 	{regexp.MustCompile(`(?i)\b(auth\s*[:=]\s*)[A-Za-z0-9+/]{12,}=*`), "$1" + Mask},
