@@ -39,11 +39,11 @@ type Observer struct {
 // Machine observes the machine.
 func (o Observer) Machine(ctx context.Context) Machine {
 	return Machine{
-		OS:       runtime.GOOS,
-		Arch:     runtime.GOARCH,
-		Distro:   within(ctx, o.Limit, o.distro),
-		GPUs:     within(ctx, o.Limit, o.gpus),
-		Watches:  within(ctx, o.Limit, o.watches),
+		OS:      runtime.GOOS,
+		Arch:    runtime.GOARCH,
+		Distro:  within(ctx, o.Limit, o.distro),
+		GPUs:    within(ctx, o.Limit, o.gpus),
+		Watches: within(ctx, o.Limit, o.watches),
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 // Live renders a run as a table that is redrawn in place.
 //
-// The control sequences are the few that every terminal since the VT100 knows (line up, erase), so no library
-// is used: the ones looked at ask the terminal questions when the program starts, or own the screen.
+// The control sequences are the few that every terminal since the VT100 knows (line up, erase), in some two
+// hundred lines; a library for whole screens would be more to keep than that.
 type Live struct {
 	o  Options
 	st style

@@ -4,8 +4,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"flag"
 	"fmt"
 	"io"
@@ -15,6 +13,8 @@ import (
 	"runtime"
 
 	"github.com/klauspost/compress/zstd"
+
+	"rigup.dev/rigup/core/assets"
 )
 
 // programs are the helpers, by the folder of their source below cmd.
@@ -33,20 +33,20 @@ func main() {
 }
 
 func run(arch, version string) error {
-	manifest := fmt.Sprintf("# linux/%s\n", arch)
 	for _, name := range programs {
 		program, err := build(name, arch, version)
 		if err != nil {
 			return err
 		}
-		packed, err := compress(filepath.Join(dir, name+".zst"), program)
-		if err != nil {
+		if err := compress(filepath.Join(dir, name+".zst"), program); err != nil {
 			return err
 		}
-		sum := sha256.Sum256(packed)
-		manifest += hex.EncodeToString(sum[:]) + "  " + dir + "/" + name + ".zst\n"
 	}
-	return writeChanged(filepath.Join(dir, "manifest.sha256"), []byte(manifest))
+	manifest, err := assets.GenerateHelpers(os.DirFS("."), arch)
+	if err != nil {
+		return err
+	}
+	return writeChanged(filepath.Join(dir, "manifest.sha256"), manifest)
 }
 
 // build compiles a helper. The same sources give the same bytes: no paths, no build id of the checkout.
@@ -67,21 +67,20 @@ func build(name, arch, version string) ([]byte, error) {
 }
 
 // compress packs a program into path, unless path holds it already: strong compression takes seconds.
-func compress(path string, program []byte) ([]byte, error) {
+func compress(path string, program []byte) error {
 	if packed, err := os.ReadFile(path); err == nil {
 		if d, err := zstd.NewReader(bytes.NewReader(packed)); err == nil {
 			defer d.Close()
 			if b, err := io.ReadAll(d); err == nil && bytes.Equal(b, program) {
-				return packed, nil
+				return nil
 			}
 		}
 	}
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(8<<20))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	packed := enc.EncodeAll(program, nil)
-	return packed, writeChanged(path, packed)
+	return writeChanged(path, enc.EncodeAll(program, nil))
 }
 
 // writeChanged keeps the file's time when its content is the same, so that the build cache holds.

@@ -1,0 +1,306 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rigup.dev/rigup/core/engine"
+	"rigup.dev/rigup/core/event"
+	"rigup.dev/rigup/core/facts"
+	"rigup.dev/rigup/core/kube"
+	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/core/report"
+)
+
+func TestInstallThenNothingToDo(t *testing.T) {
+	m := newMachine(t)
+	h, ended := m.install()
+	if ended.Exit != 0 || !h.result().Result.Changed || h.result().Mode != "cpu" {
+		t.Fatalf("%+v %+v", ended, h.result())
+	}
+	var order []string
+	for _, e := range h.all {
+		if e.Type == event.TypeStage && e.State == event.Running {
+			order = append(order, e.Stage)
+		}
+	}
+	if got := strings.Join(order, " "); got != "observe preflight decide prove image cluster provision verify deploy ready report" {
+		t.Errorf("stages: %s", got)
+	}
+	before := len(m.engine.Changes)
+	h, ended = m.install()
+	if ended.Exit != 0 || h.result().Result.Changed || len(h.changes()) > 0 || len(m.engine.Changes) != before || m.release.applied != 1 {
+		t.Errorf("the second run changed something: %v %v", h.changes(), m.engine.Changes[before:])
+	}
+	if h.result().Result.API == "" || h.result().Result.Context != "rigup-demo" || h.result().Result.Restart == "" {
+		t.Errorf("%+v", h.result().Result)
+	}
+}
+
+// plan and install are one path: plan tells the changes that install then makes, and makes none.
+func TestPlanTellsWhatInstallDoes(t *testing.T) {
+	m := newMachine(t)
+	planned, ended := m.run(true)
+	if ended.Exit != 0 || len(m.engine.Changes) > 0 || m.release.applied > 0 {
+		t.Fatalf("%+v %v", ended, m.engine.Changes)
+	}
+	if left, _ := os.ReadDir(m.home); len(left) > 0 {
+		t.Error("plan wrote", left)
+	}
+	made, _ := m.install()
+	if p, i := strings.Join(planned.changes(), "\n"), strings.Join(made.changes(), "\n"); p != i {
+		t.Errorf("planned:\n%s\nmade:\n%s", p, i)
+	}
+	if h, _ := m.run(true); len(h.changes()) > 0 || h.result().Result.Changed {
+		t.Error("a plan after the install has", h.changes())
+	}
+}
+
+// Every run without a GPU has exactly one reason: in the result, the state file and the status.
+func TestG4_OneReason(t *testing.T) {
+	nvidia := facts.GPU{Vendor: "NVIDIA", Address: "0000:01:00.0"}
+	intel := facts.GPU{Vendor: "Intel", Address: "0000:00:02.0"}
+	for name, c := range map[string]struct {
+		gpus facts.Fact[[]facts.GPU]
+		flag string
+		want reason.ID
+		says string
+	}{
+		"none":        {facts.Of([]facts.GPU(nil)), "gpu=auto", reason.GPUNone, ""},
+		"one":         {facts.Of([]facts.GPU{nvidia}), "gpu=auto", reason.GPUNotInUse, "an NVIDIA GPU"},
+		"two vendors": {facts.Of([]facts.GPU{intel, nvidia, nvidia}), "gpu=auto", reason.GPUNotInUse, "an Intel GPU and 2 NVIDIA GPUs"},
+		"unknown":     {facts.Not[[]facts.GPU]("permission denied"), "gpu=auto", reason.GPUUnknown, ""},
+		"off":         {facts.Of([]facts.GPU{nvidia}), "gpu=off", reason.GPUOff, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.facts.machine.GPUs = c.gpus
+			h, ended := m.install(c.flag)
+			if ended.Exit != 0 || h.result().Reason == nil || h.result().Reason.ID != c.want || !strings.Contains(h.result().Reason.Text, c.says) {
+				t.Fatalf("%+v", h.result())
+			}
+			for _, s := range []string{"prove", "provision", "verify"} {
+				if e := h.final(s); e.State != event.Skipped || e.Reason == nil || e.Reason.ID != c.want {
+					t.Errorf("E3: %s: %+v", s, e)
+				}
+			}
+			s := Status(context.Background(), m.deps(), m.config())
+			if s.Mode != "cpu" || s.Reason == nil || s.Reason.ID != c.want {
+				t.Errorf("status: %+v", s)
+			}
+			if err := os.Remove(filepath.Join(m.dir(), "state.json")); err != nil {
+				t.Fatal(err)
+			}
+			s = Status(context.Background(), m.deps(), m.config(c.flag))
+			if s.Reason == nil || s.Reason.ID != c.want {
+				t.Errorf("status without a state file: %+v", s.Reason)
+			}
+		})
+	}
+}
+
+func TestG5_RequireTurnsTheReasonIntoAFailure(t *testing.T) {
+	m := newMachine(t)
+	m.facts.machine.GPUs = facts.Of([]facts.GPU{{Vendor: "AMD", Address: "0000:03:00.0"}})
+	h, ended := m.install("gpu=require")
+	if ended.Exit != 3 || ended.Reason.ID != reason.GPURequired || !strings.Contains(ended.Reason.Text, "an AMD GPU") {
+		t.Errorf("%+v", ended)
+	}
+	if len(m.engine.Changes) > 0 || h.final("prove").State != event.Failed {
+		t.Error("something was made first:", m.engine.Changes)
+	}
+}
+
+// What cannot be read stops the run before it changes anything.
+func TestC1_UnknownIsNotNothing(t *testing.T) {
+	for _, op := range []string{"Info", "Containers", "Networks", "Volumes", "Image"} {
+		t.Run(op, func(t *testing.T) {
+			m := newMachine(t)
+			m.engine.Fail = func(o, what string) error {
+				if o == op {
+					return engine.Failure(engine.Timeout, "look", "slow")
+				}
+				return m.boot(o, what)
+			}
+			_, ended := m.install()
+			if ended.Exit == 0 || len(m.engine.Changes) > 0 {
+				t.Errorf("%+v, changes %v", ended, m.engine.Changes)
+			}
+		})
+	}
+}
+
+// A run that dies after any change on the engine is completed by the next one, with the same end.
+func TestC9_KilledAfterAnyChange(t *testing.T) {
+	whole := newMachine(t)
+	if _, ended := whole.install(); ended.Exit != 0 {
+		t.Fatal(ended)
+	}
+	for n := range len(whole.engine.Changes) {
+		t.Run(fmt.Sprintf("after %d", n), func(t *testing.T) {
+			m := newMachine(t)
+			m.engine.Kill = n
+			if _, ended := m.install(); ended.Exit == 0 {
+				t.Fatal("it was not killed")
+			}
+			m.engine.Revive()
+			h, ended := m.install()
+			if ended.Exit != 0 {
+				t.Fatalf("%+v", ended)
+			}
+			if len(m.engine.Nodes) != 1 || len(m.engine.Nets) != 1 || len(m.engine.Vols) != len(whole.engine.Vols) {
+				t.Errorf("%d nodes, %d networks, %d volumes", len(m.engine.Nodes), len(m.engine.Nets), len(m.engine.Vols))
+			}
+			if again, _ := m.install(); again.result().Result.Changed {
+				t.Error("not settled:", again.changes(), h.changes())
+			}
+		})
+	}
+}
+
+func TestPreflightTellsEverythingAtOnce(t *testing.T) {
+	m := newMachine(t)
+	m.engine.About.Memory = 1 << 30
+	m.facts.place.Free = facts.Of(uint64(1e9))
+	h, ended := m.install("data-dir=/etc/x", "chart=/no/chart", "set=image.tag=latest")
+	var said []string
+	for _, e := range h.all {
+		if e.State == event.Failed && e.Reason != nil {
+			said = append(said, string(e.Reason.ID))
+		}
+	}
+	for _, want := range []reason.ID{reason.MachineMemory, reason.MachineDisk, reason.DataPlace, reason.ChartNotFound} {
+		if !slices.Contains(said, string(want)) {
+			t.Errorf("%s is not told: %v", want, said)
+		}
+	}
+	if ended.Exit != 2 || len(m.engine.Changes) > 0 {
+		t.Errorf("%+v", ended)
+	}
+}
+
+func TestC9_InterruptedAndTimedOut(t *testing.T) {
+	m := newMachine(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	m.kube.OnReady = func(ctx context.Context, _ kube.ReadyOptions, _ func(event.Progress)) error {
+		cancel()
+		return ctx.Err()
+	}
+	h := &heard{}
+	ended := Install(ctx, m.deps(), m.config(), h, false)
+	if ended.Exit != 130 || h.result().Reason.ID != reason.Interrupted || h.final("cluster").State != event.Failed {
+		t.Errorf("%+v %+v", ended, h.result())
+	}
+	m.kube.OnReady = func(ctx context.Context, _ kube.ReadyOptions, _ func(event.Progress)) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	h, ended = m.install("timeout=1s")
+	if ended.Exit != 1 || h.result().Reason.ID != reason.RunTimeout {
+		t.Errorf("E1: a deadline is told as one: %+v", ended)
+	}
+	m.kube.OnReady = nil
+	if _, ended = m.install(); ended.Exit != 0 {
+		t.Errorf("%+v", ended)
+	}
+}
+
+// What an earlier run was asked for stays when a later one does not say it again.
+func TestLaterRunsKeepWhatWasAskedFor(t *testing.T) {
+	m := newMachine(t)
+	if _, ended := m.install("namespace=team", "release=mine", "gpu=off", "set=env.A=b"); ended.Exit != 0 {
+		t.Fatalf("%+v", ended)
+	}
+	h, ended := m.install()
+	if ended.Exit != 0 || h.result().Result.Changed || h.result().Result.Namespace != "team" || h.result().Result.Release != "mine" || h.result().Reason.ID != reason.GPUOff {
+		t.Errorf("%+v %v", h.result(), h.changes())
+	}
+	if h, _ = m.install("reset-values=true"); !h.result().Result.Changed {
+		t.Error("--reset-values changed nothing")
+	}
+}
+
+func TestADifferenceNeedsConsent(t *testing.T) {
+	m := newMachine(t)
+	m.install()
+	nodes := fmt.Sprint(m.engine.Nodes)
+	_, ended := m.install("api-port=7777")
+	if ended.Exit != 2 || ended.Reason.ID != reason.ClusterDiffers || fmt.Sprint(m.engine.Nodes) != nodes {
+		t.Fatalf("%+v", ended)
+	}
+	m.ask = report.Always{}
+	if _, ended = m.install("api-port=7777"); ended.Exit != 0 || fmt.Sprint(m.engine.Nodes) == nodes {
+		t.Errorf("with consent: %+v", ended)
+	}
+}
+
+func TestC9_DamagedStateIsToldAndRebuilt(t *testing.T) {
+	m := newMachine(t)
+	m.install()
+	file := filepath.Join(m.dir(), "state.json")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(file, whole[:40], 0o600)
+	h, ended := m.install()
+	told := slices.ContainsFunc(h.all, func(e event.Event) bool { return e.Reason != nil && e.Reason.ID == reason.StateDamaged })
+	if ended.Exit != 0 || !told || h.result().Result.Changed {
+		t.Errorf("%+v, told %v", ended, told)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error("not rebuilt:", err)
+	}
+}
+
+func TestUninstall(t *testing.T) {
+	m := newMachine(t)
+	m.install()
+	data := filepath.Join(m.dir(), "data")
+	os.WriteFile(filepath.Join(data, "mine"), nil, 0o644)
+	h := &heard{}
+	if e := Uninstall(context.Background(), m.deps(), m.config(), h); e.Exit != 0 {
+		t.Fatalf("%+v", e)
+	}
+	if len(m.engine.Nodes)+len(m.engine.Nets) > 0 {
+		t.Error("left:", m.engine.Nodes, m.engine.Nets)
+	}
+	if _, err := os.Stat(filepath.Join(data, "mine")); err != nil {
+		t.Error("the data is gone:", err)
+	}
+	if _, ended := m.install(); ended.Exit != 0 {
+		t.Fatal("it does not come back")
+	}
+	if e := Uninstall(context.Background(), m.deps(), m.config("delete-data=true"), h); e.Exit != 0 || len(m.engine.Vols) > 0 {
+		t.Fatalf("%+v %v", e, m.engine.Vols)
+	}
+	if left, _ := filepath.Glob(filepath.Join(m.home, ".rigup")); len(left) > 0 {
+		t.Error("files are left")
+	}
+	e := Uninstall(context.Background(), m.deps(), m.config(), h)
+	if e.Exit != 2 || e.Reason.ID != reason.ClusterMissing {
+		t.Errorf("nothing there: %+v", e)
+	}
+	if left, _ := filepath.Glob(filepath.Join(m.home, ".rigup")); len(left) > 0 {
+		t.Error("asking for what is not there left files")
+	}
+}
+
+func TestC8_TheSecondRunIsRefused(t *testing.T) {
+	m := newMachine(t)
+	m.kube.OnReady = func(context.Context, kube.ReadyOptions, func(event.Progress)) error {
+		otherHeard, ended := m.install()
+		if ended.Exit != 2 || ended.Reason.ID != reason.LockHeld || len(otherHeard.all) == 0 {
+			t.Errorf("%+v", ended)
+		}
+		return nil
+	}
+	if _, ended := m.install(); ended.Exit != 0 {
+		t.Errorf("%+v", ended)
+	}
+}
