@@ -49,12 +49,6 @@ func (e *engine) start(ctx context.Context, b *builder, p *pieces) error {
 	if err := e.net.up(ctx); err != nil {
 		return err
 	}
-	if e.containerd().pid() != 0 && e.dockerd().pid() != 0 {
-		if _, err := e.version(ctx); err == nil {
-			return nil
-		}
-	}
-	e.dockerd().stop(20 * time.Second)
 	dirs := []string{b.dir(p.runcwrap)}
 	bin, containerdBin := "/usr/sbin/dockerd", "/usr/bin/containerd"
 	if e.name == "29" {
@@ -69,8 +63,18 @@ func (e *engine) start(ctx context.Context, b *builder, p *pieces) error {
 		dirs = append(dirs, ipt)
 	}
 	env := daemonEnv(strings.Join(dirs, ":") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-	if err := e.writeConfigs(); err != nil {
+	changed, err := e.writeConfigs(append(env, bin, containerdBin))
+	if err != nil {
 		return err
+	}
+	if !changed && e.containerd().pid() != 0 && e.dockerd().pid() != 0 {
+		if _, err := e.version(ctx); err == nil {
+			return nil
+		}
+	}
+	e.dockerd().stop(20 * time.Second)
+	if changed {
+		e.containerd().stop(20 * time.Second)
 	}
 	if e.containerd().pid() == 0 {
 		os.Remove(e.containerdSocket())
@@ -102,7 +106,10 @@ func daemonEnv(path string) []string {
 	return []string{"PATH=" + path, "HOME=/root", "LANG=C.UTF-8"}
 }
 
-func (e *engine) writeConfigs() error {
+// writeConfigs writes both daemons' files, and how they are started beside
+// them. It says whether anything is another than last time: a daemon that runs
+// must then be started anew, for the programs on its PATH may be gone.
+func (e *engine) writeConfigs(started []string) (changed bool, err error) {
 	conf := map[string]any{
 		"data-root": filepath.Join(e.dir, "data"), "exec-root": filepath.Join(e.dir, "run"), "pidfile": filepath.Join(e.dir, "docker.pid"),
 		"hosts": []string{"unix://" + e.socket()}, "containerd": e.containerdSocket(),
@@ -111,10 +118,7 @@ func (e *engine) writeConfigs() error {
 	}
 	b, err := json.MarshalIndent(conf, "", " ")
 	if err != nil {
-		return err
-	}
-	if err := writeFile(e.dockerd().mark, b, 0o644); err != nil {
-		return err
+		return false, err
 	}
 	// Version 2 is read by both containerd 1.6 and 2.x. The CRI plugin is off as
 	// in the containerd that dockerd starts for itself.
@@ -127,7 +131,16 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", 
 [plugins."io.containerd.internal.v1.opt"]
   path = %q
 `, filepath.Join(e.dir, "containerd"), filepath.Join(e.dir, "containerd-run"), e.containerdSocket(), filepath.Join(e.dir, "opt"))
-	return writeFile(e.containerd().mark, []byte(toml), 0o644)
+	for name, text := range map[string]string{
+		e.dockerd().mark: string(b), e.containerd().mark: toml, filepath.Join(e.dir, "started"): strings.Join(started, "\n") + "\n",
+	} {
+		c, err := writeChanged(name, []byte(text), 0o644)
+		if err != nil {
+			return false, err
+		}
+		changed = changed || c
+	}
+	return changed, nil
 }
 
 // wait polls until f succeeds, the daemon has died, or the limit is over.
@@ -213,6 +226,11 @@ func (e *engine) remove(ctx context.Context) error {
 	for _, id := range ids {
 		removeCgroup(filepath.Base(id))
 	}
+	// The parents of the groups, where no container of any engine keeps them.
+	parents, _ := filepath.Glob("/sys/fs/cgroup/*/docker")
+	for _, p := range append(parents, "/sys/fs/cgroup/docker") {
+		os.Remove(p)
+	}
 	e.net.down(ctx)
 	return os.RemoveAll(e.dir)
 }
@@ -233,7 +251,5 @@ func removeCgroup(id string) {
 		for i := len(dirs) - 1; i >= 0; i-- {
 			os.Remove(dirs[i])
 		}
-		// The parent goes with its last child; another engine's children keep it.
-		os.Remove(filepath.Dir(top))
 	}
 }

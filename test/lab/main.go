@@ -170,7 +170,10 @@ func up(ctx context.Context, o *options) error {
 			return err
 		}
 		err := step("images "+e.name, "pushing what the registries lack", nil, func() error {
-			_, err := e.pushImages(ctx, b.dir(p.images))
+			n, err := e.pushImages(ctx, b.dir(p.images))
+			if n > 0 {
+				fmt.Printf("%-12s pushed %d\n", "images "+e.name, n)
+			}
 			return err
 		})
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,4 +57,12 @@ func writeFile(name string, b []byte, mode os.FileMode) error {
 		return err
 	}
 	return os.Rename(tmp, name)
+}
+
+// writeChanged writes where the content is another, and says so.
+func writeChanged(name string, b []byte, mode os.FileMode) (bool, error) {
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, b) {
+		return false, nil
+	}
+	return true, writeFile(name, b, mode)
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -36,25 +38,28 @@ func (e *engine) registries() []registryInstance {
 
 func (e *engine) startRegistries(ctx context.Context) error {
 	for _, r := range e.registries() {
-		if r.pid() != 0 && r.ping(ctx) == nil {
-			continue
-		}
-		r.stop(10 * time.Second)
-		_, port, _ := bytes.Cut([]byte(r.addr), []byte(":"))
+		_, port, _ := strings.Cut(r.addr, ":")
 		// Every address of the namespace: the engine and its containers use the
 		// one of eth0, tests may use loopback.
 		conf := fmt.Sprintf("version: 0.1\nlog: {level: warn}\nstorage:\n  filesystem: {rootdirectory: %s}\n  delete: {enabled: true}\nhttp: {addr: \":%s\"}\n",
 			filepath.Join(e.dir, r.name), port)
+		changed := false
 		if r.auth {
 			pw := filepath.Join(e.dir, "htpasswd")
-			if err := writeFile(pw, []byte(registryUser+":"+registryHash+"\n"), 0o644); err != nil {
+			var err error
+			if changed, err = writeChanged(pw, []byte(registryUser+":"+registryHash+"\n"), 0o644); err != nil {
 				return err
 			}
 			conf += fmt.Sprintf("auth:\n  htpasswd: {realm: rigup-lab, path: %s}\n", pw)
 		}
-		if err := writeFile(r.mark, []byte(conf), 0o644); err != nil {
+		c, err := writeChanged(r.mark, []byte(conf), 0o644)
+		if err != nil {
 			return err
 		}
+		if !changed && !c && r.pid() != 0 && r.ping(ctx) == nil {
+			continue
+		}
+		r.stop(10 * time.Second)
 		env := daemonEnv("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 		// Debian's build reports traces to a collector unless told not to.
 		env = append(env, "OTEL_TRACES_EXPORTER=none")
@@ -125,18 +130,37 @@ func (e *engine) pushImages(ctx context.Context, dir string) (int, error) {
 	if err := json.Unmarshal(b, &index); err != nil {
 		return 0, err
 	}
-	pushed := 0
+	type result struct {
+		n   int
+		err error
+	}
+	results := make(chan result)
+	// The registries hash what they are given: both cores at once.
 	for _, r := range e.registries() {
-		for _, i := range index {
-			if i.Private && !r.auth {
-				continue
-			}
-			n, err := r.push(ctx, dir, i)
-			if err != nil {
-				return pushed, fmt.Errorf("push %s:%s to %s: %w", i.Name, i.Tag, r.addr, err)
-			}
-			pushed += n
+		go func() {
+			n, err := r.pushAll(ctx, dir, index)
+			results <- result{n, err}
+		}()
+	}
+	pushed := 0
+	for range e.registries() {
+		r := <-results
+		pushed, err = pushed+r.n, errors.Join(err, r.err)
+	}
+	return pushed, err
+}
+
+func (r registryInstance) pushAll(ctx context.Context, dir string, index []image) (int, error) {
+	pushed := 0
+	for _, i := range index {
+		if i.Private && !r.auth {
+			continue
 		}
+		n, err := r.push(ctx, dir, i)
+		if err != nil {
+			return pushed, fmt.Errorf("push %s:%s to %s: %w", i.Name, i.Tag, r.addr, err)
+		}
+		pushed += n
 	}
 	return pushed, nil
 }

@@ -19,6 +19,7 @@ type supervisor struct {
 }
 
 type process struct {
+	name string
 	cmd  *exec.Cmd
 	done chan struct{}
 }
@@ -38,7 +39,7 @@ func (s *supervisor) start(name, bin string, argv []string) error {
 	}
 	w.Close()
 	go copyLines(r)
-	p := &process{c, make(chan struct{})}
+	p := &process{name, c, make(chan struct{})}
 	s.mu.Lock()
 	s.procs = append(s.procs, p)
 	s.mu.Unlock()
@@ -53,24 +54,38 @@ func (s *supervisor) start(name, bin string, argv []string) error {
 	return nil
 }
 
-// stop ends the components, the last started first, and by force what has not
-// gone in time: the engine that stops the container waits only a few seconds.
+// stop ends the components, the store last: the API server takes its address
+// out of the store when it goes, and a node that comes back with another one
+// is then not announced under both. What has not gone in time is killed: the
+// engine that stops the container waits only a few seconds.
 func (s *supervisor) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := len(s.procs) - 1; i >= 0; i-- {
-		s.procs[i].cmd.Process.Signal(syscall.SIGTERM)
-	}
-	limit := time.After(2 * time.Second)
+	var last []*process
+	var first []*process
 	for _, p := range s.procs {
-		select {
-		case <-p.done:
-		case <-limit:
-			for _, p := range s.procs {
-				p.cmd.Process.Kill()
-			}
-			return
+		if p.name == "etcd" || p.name == "containerd" {
+			last = append(last, p)
+		} else {
+			first = append(first, p)
 		}
+	}
+	for _, group := range [][]*process{first, last} {
+		for _, p := range group {
+			p.cmd.Process.Signal(syscall.SIGTERM)
+		}
+		limit := time.After(1500 * time.Millisecond)
+		for _, p := range group {
+			select {
+			case <-p.done:
+				continue
+			case <-limit:
+			}
+			break
+		}
+	}
+	for _, p := range s.procs {
+		p.cmd.Process.Kill()
 	}
 }
 
