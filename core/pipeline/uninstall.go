@@ -99,20 +99,18 @@ func (r *run) helperImage(ctx context.Context) string {
 func (r *run) forget() error {
 	r.log = runlog.Discard()
 	dir := r.cfg.Dir()
-	own := []string{"log", "lock", "lock.json", "kubeconfig"}
+	// A damaged state that was kept aside and a kubeconfig's backup have longer names.
+	own := []string{"log", "lock", "lock.json", "kubeconfig*"}
 	if r.cfg.DeleteData.Value || r.state.Cluster == "" {
-		own = append(own, "state.json")
-		kept, err := filepath.Glob(filepath.Join(dir, "state.json.damaged-*"))
-		if err != nil {
-			return err
-		}
-		for _, k := range kept {
-			own = append(own, filepath.Base(k))
-		}
+		own = append(own, "state.json*")
 	}
 	var left []error
-	for _, name := range own {
-		left = append(left, os.RemoveAll(filepath.Join(dir, name)))
+	for _, pattern := range own {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		left = append(left, err)
+		for _, f := range found {
+			left = append(left, os.RemoveAll(f))
+		}
 	}
 	// Folders go when they are empty; a refusal means that they are not.
 	for _, d := range []string{dir, filepath.Dir(dir), r.cfg.Home} {

@@ -239,7 +239,9 @@ func (r *row) text(state event.State) string {
 		if t == "" && s.reason != nil {
 			t = strings.TrimSuffix(clean(s.reason.Text), ".")
 		}
-		hidden := (state == event.Failed || state == event.Degraded) && s.state != state
+		// What failed hides what went well, and what was done hides what was skipped beside it.
+		hidden := (state == event.Failed || state == event.Degraded) && s.state != state ||
+			s.state == event.Skipped && state != event.Skipped
 		if t == "" || hidden || s.state == event.Running || slices.Contains(parts, t) {
 			continue
 		}

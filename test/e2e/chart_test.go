@@ -70,8 +70,6 @@ values:
     cpu: ""
 images:
 - engine: vendor.test/web:1
-  repository: image.repository
-  tag: image.tag
 `
 
 // TestBringYourOwnChart installs the chart of an ISV: its own contract, and an image that only the engine has.
@@ -79,7 +77,7 @@ func TestBringYourOwnChart(t *testing.T) {
 	w := newWorld(t)
 	c := w.cluster("isv")
 	dir := w.chart("isv", ispTemplate, "")
-	write(t, filepath.Join(dir, "values.yaml"), "image: {repository: '', tag: ''}\ngpu: {limits: 'stale=1'}\n")
+	write(t, filepath.Join(dir, "values.yaml"), "image: {repository: vendor.test/web, tag: '1'}\ngpu: {limits: 'stale=1'}\n")
 	write(t, filepath.Join(dir, "contract.yaml"), ispContract)
 	docker := func(args ...string) {
 		t.Helper()

@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,7 +24,9 @@ import (
 func TestLifecycle(t *testing.T) {
 	w := newWorld(t)
 	c := w.cluster("life")
-	others := w.others()
+	w.bystanders()
+	config := write(t, filepath.Join(w.home, ".kube/config"), othersKubeconfig)
+	must(t, os.Chmod(config, 0o600))
 	data := filepath.Join(w.home, ".rigup/clusters", c, "data")
 	if !t.Run("plan changes nothing", func(t *testing.T) { w.at(t).planChangesNothing(c) }) {
 		return
@@ -44,9 +48,7 @@ func TestLifecycle(t *testing.T) {
 	t.Run("recreate keeps the data", func(t *testing.T) { w.at(t).recreate(c) })
 	t.Run("uninstall keeps the data", func(t *testing.T) { w.at(t).uninstall(c, data) })
 	t.Run("C2 nothing of others was touched", func(t *testing.T) {
-		if now := w.at(t).others(); now != others {
-			t.Errorf("before:\n%s\nafter:\n%s", others, now)
-		}
+		w.at(t).untouched()
 	})
 	t.Run("the data comes back, and goes when asked", func(t *testing.T) { w.at(t).deleteData(c, data) })
 }
@@ -54,33 +56,60 @@ func TestLifecycle(t *testing.T) {
 // at is the world for a subtest.
 func (w *world) at(t *testing.T) *world { v := *w; v.t = t; return &v }
 
-// others lists everything on the engine and in the home that is not of this cluster.
-func (w *world) others() string {
+// bystanders makes things of others on the engine, with names that begin like ours.
+func (w *world) bystanders() {
 	w.t.Helper()
-	var all []string
-	cs, err := w.cli.ContainerList(w.ctx(), container.ListOptions{All: true})
-	must(w.t, err)
-	for _, c := range cs {
-		if c.Labels["dev.rigup.cluster"] == "" {
-			all = append(all, "container "+c.ID[:12])
-		}
+	out, err := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "pull", "-q", "busybox:1.37").CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("%s", out)
 	}
-	ns, err := w.cli.NetworkList(w.ctx(), network.ListOptions{})
+	must(w.t, w.removeBystanders())
+	_, err = w.cli.VolumeCreate(w.ctx(), volume.CreateOptions{Name: bystander})
 	must(w.t, err)
-	for _, n := range ns {
-		if n.Labels["dev.rigup.cluster"] == "" {
-			all = append(all, "network "+n.Name)
-		}
-	}
-	vs, err := w.cli.VolumeList(w.ctx(), volume.ListOptions{})
+	_, err = w.cli.NetworkCreate(w.ctx(), bystander, network.CreateOptions{})
 	must(w.t, err)
-	for _, v := range vs.Volumes {
-		if v.Labels["dev.rigup.cluster"] == "" {
-			all = append(all, "volume "+v.Name)
-		}
-	}
-	return strings.Join(all, "\n")
+	_, err = w.cli.ContainerCreate(w.ctx(), &container.Config{Image: "busybox:1.37", Cmd: []string{"true"}}, nil, nil, nil, bystander)
+	must(w.t, err)
+	w.t.Cleanup(func() { _ = w.removeBystanders() })
 }
+
+const bystander = "rigup-life-of-others"
+
+func (w *world) removeBystanders() error {
+	_ = w.cli.ContainerRemove(w.ctx(), bystander, container.RemoveOptions{Force: true})
+	_ = w.cli.NetworkRemove(w.ctx(), bystander)
+	return w.cli.VolumeRemove(w.ctx(), bystander, true)
+}
+
+// untouched checks that they are all still there.
+func (w *world) untouched() {
+	w.t.Helper()
+	_, cerr := w.cli.ContainerInspect(w.ctx(), bystander)
+	_, nerr := w.cli.NetworkInspect(w.ctx(), bystander, network.InspectOptions{})
+	_, verr := w.cli.VolumeInspect(w.ctx(), bystander)
+	if err := errors.Join(cerr, nerr, verr); err != nil {
+		w.t.Error(err)
+	}
+	b, err := os.ReadFile(filepath.Join(w.home, ".kube/config"))
+	if err != nil || !strings.Contains(string(b), "somebody-elses") {
+		w.t.Errorf("the kubeconfig lost another's context: %v\n%s", err, b)
+	}
+}
+
+const othersKubeconfig = `# mine
+apiVersion: v1
+kind: Config
+clusters:
+- name: somebody-elses
+  cluster: {server: "https://192.0.2.7:6443"}
+contexts:
+- name: somebody-elses
+  context: {cluster: somebody-elses, user: me}
+users:
+- name: me
+  user: {token: t}
+current-context: somebody-elses
+`
 
 func (w *world) planChangesNothing(c string) {
 	r := w.ok("plan", "--cluster", c)
@@ -88,8 +117,8 @@ func (w *world) planChangesNothing(c string) {
 	if _, ok := w.node(c); ok {
 		w.t.Error("plan made a node")
 	}
-	if left, _ := filepath.Glob(filepath.Join(w.home, ".kube/*")); len(left) > 0 {
-		w.t.Error("plan wrote", left)
+	if b, err := os.ReadFile(filepath.Join(w.home, ".kube/config")); err != nil || string(b) != othersKubeconfig {
+		w.t.Errorf("plan wrote the kubeconfig: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(w.home, ".rigup/clusters", c, "state.json")); err == nil {
 		w.t.Error("plan wrote a state file")
@@ -403,4 +432,5 @@ func (w *world) deleteData(c, data string) {
 		w.t.Error("files are left:", tree)
 	}
 	w.fails(2, []string{c}, "uninstall", "--cluster", c, "--yes")
+	w.untouched()
 }
