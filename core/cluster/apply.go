@@ -25,6 +25,26 @@ func (m *Manager) Apply(ctx context.Context, p Plan, step func(string)) (State, 
 	if p.Action == Nothing {
 		return p.State, nil
 	}
+	for try := 0; ; try++ {
+		st, err := m.apply(ctx, p, step)
+		if err == nil || try == settleTries || !unsettled(err) {
+			return st, err
+		}
+		if serr := m.sleep(ctx); serr != nil {
+			return State{}, err
+		}
+	}
+}
+
+// settleTries is how often a plan is taken up again while the engine finishes what an earlier run that was
+// killed had asked for: names are taken before they are listed, and networks appear late.
+const settleTries = 20
+
+func unsettled(err error) bool {
+	return engine.KindOf(err) == engine.Conflict || reason.Of(err).ID == reason.ClusterUnknown || says(err, "is ambiguous")
+}
+
+func (m *Manager) apply(ctx context.Context, p Plan, step func(string)) (State, error) {
 	now, err := m.Observe(ctx, p.Spec.Cluster)
 	if err != nil {
 		return State{}, err
@@ -52,6 +72,9 @@ func (m *Manager) Apply(ctx context.Context, p Plan, step func(string)) (State, 
 // start brings the files of a node up to date and starts it.
 func (m *Manager) start(ctx context.Context, p Plan, step func(string)) error {
 	id := p.State.Node.ID
+	if err := m.removeNetworks(ctx, p.State.Spares); err != nil {
+		return err
+	}
 	if p.Action == Restart {
 		step("stopping the node")
 		if err := m.Engine.Stop(ctx, id); err != nil {
@@ -84,6 +107,12 @@ func (m *Manager) writeFiles(ctx context.Context, p Plan, id string) error {
 
 // build makes everything that a node needs, then the node, and starts it.
 func (m *Manager) build(ctx context.Context, p Plan, step func(string)) error {
+	if p.tryStart {
+		// The engine knows better whether the port is free: it may hold it for this very node.
+		if err := m.start(ctx, p, step); reason.Of(err).ID != reason.MachinePorts || err == nil {
+			return err
+		}
+	}
 	names := NamesOf(p.Spec.Cluster)
 	for _, v := range names.volumes() {
 		if slices.Contains(p.State.Volumes, v) {
@@ -104,12 +133,13 @@ func (m *Manager) build(ctx context.Context, p Plan, step func(string)) error {
 			return err
 		}
 	}
-	if err := m.buildNetwork(ctx, &p, step); err != nil {
+	network, err := m.buildNetwork(ctx, &p, step)
+	if err != nil {
 		return err
 	}
 	for skip := map[uint16]bool{}; ; {
 		step("creating the node")
-		id, err := m.createNode(ctx, p)
+		id, err := m.createNode(ctx, p, network)
 		if err != nil {
 			return err
 		}
@@ -138,42 +168,70 @@ func (m *Manager) build(ctx context.Context, p Plan, step func(string)) error {
 	}
 }
 
-// buildNetwork makes the cluster's network if it is not there or has another subnet than planned.
-func (m *Manager) buildNetwork(ctx context.Context, p *Plan, step func(string)) error {
-	if n := p.State.Network; n.ID != "" {
-		if len(n.Subnets) > 0 && n.Subnets[0] == p.Settings.Subnet {
-			return nil
-		}
-		if err := m.Engine.RemoveNetwork(ctx, n.ID); err != nil {
-			return err
-		}
+// buildNetwork makes the cluster's network if it is not there or has another subnet than planned, removes
+// others of the cluster, and returns its id.
+func (m *Manager) buildNetwork(ctx context.Context, p *Plan, step func(string)) (string, error) {
+	keep, extra := p.State.Network.ID, p.State.Spares
+	if n := p.State.Network; n.ID != "" && (len(n.Subnets) == 0 || n.Subnets[0] != p.Settings.Subnet) {
+		keep, extra = "", append([]string{n.ID}, extra...)
+	}
+	if err := m.removeNetworks(ctx, extra); err != nil {
+		return "", err
+	}
+	if keep != "" {
+		return keep, nil
 	}
 	name := NamesOf(p.Spec.Cluster).Network
 	for skip := map[netip.Prefix]bool{}; ; {
 		step("creating the network " + p.Settings.Subnet.String())
-		_, err := m.Engine.CreateNetwork(ctx, name, p.Settings.Subnet, labels(p.Spec.Cluster, RoleNetwork))
+		id, err := m.Engine.CreateNetwork(ctx, name, p.Settings.Subnet, labels(p.Spec.Cluster, RoleNetwork))
 		switch {
 		case err == nil:
-			return nil
+			return id, m.onlyNetwork(ctx, p.Spec.Cluster, id)
 		case !subnetTaken(err):
-			return err
+			return "", err
 		case p.Spec.Subnet.IsValid():
-			return reason.Fail(reason.New(reason.UsageValue, "flag", "--subnet", "value", p.Spec.Subnet.String(), "allowed", "choose one that the engine does not use"), err)
+			return "", reason.Fail(reason.New(reason.UsageValue, "flag", "--subnet", "value", p.Spec.Subnet.String(), "allowed", "choose one that the engine does not use"), err)
 		}
 		// The engine's machine has routes that are not seen from here.
 		skip[p.Settings.Subnet] = true
 		if p.Settings.Subnet, err = m.subnet(p.State, netip.Prefix{}, skip); err != nil {
-			return err
+			return "", err
 		}
 	}
 }
 
+// onlyNetwork removes networks of the cluster that appeared while this one was made: some engines cannot
+// start a container whose network's name fits two.
+func (m *Manager) onlyNetwork(ctx context.Context, cluster, keep string) error {
+	all, err := m.Engine.Networks(ctx)
+	if err != nil {
+		return err
+	}
+	var extra []string
+	for _, n := range all {
+		if n.Labels[LabelCluster] == cluster && n.ID != keep {
+			extra = append(extra, n.ID)
+		}
+	}
+	return m.removeNetworks(ctx, extra)
+}
+
+func (m *Manager) removeNetworks(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		if err := m.Engine.RemoveNetwork(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // createNode creates the container, without the kernel modules where the engine's machine has none.
-func (m *Manager) createNode(ctx context.Context, p Plan) (string, error) {
-	id, err := m.Engine.CreateContainer(ctx, p.Spec.container(p.Settings, true))
+func (m *Manager) createNode(ctx context.Context, p Plan, network string) (string, error) {
+	id, err := m.Engine.CreateContainer(ctx, p.Spec.container(p.Settings, network, true))
 	if err != nil && strings.Contains(err.Error(), modulesPath) {
 		// A virtual machine with everything built in, or one that shares only the user's directories.
-		id, err = m.Engine.CreateContainer(ctx, p.Spec.container(p.Settings, false))
+		id, err = m.Engine.CreateContainer(ctx, p.Spec.container(p.Settings, network, false))
 	}
 	return id, err
 }

@@ -290,7 +290,10 @@ func TestReuse(t *testing.T) {
 		{name: "stopped with new mirror", change: func(s *Spec) { s.Files.Mirrors = []Mirror{{"docker.io", []string{"https://m.test"}}} }, engine: func(r *rig) { r.node(t).State = "exited" }, action: Start},
 		{name: "crashing", change: func(*Spec) {}, engine: func(r *rig) { r.node(t).State = "restarting" }, action: Restart},
 		{name: "without its last file", change: func(*Spec) {}, engine: func(r *rig) { delete(r.node(t).Files, markerPath) }, action: Replace},
-		{name: "stopped, port taken", change: func(*Spec) {}, engine: func(r *rig) { r.node(t).State = "exited"; r.busy["127.0.0.1:6550"] = true }, action: Replace},
+		{name: "stopped, port taken", change: func(*Spec) {}, engine: func(r *rig) {
+			r.node(t).State = "exited"
+			r.busy["127.0.0.1:6550"], r.e.TakenPorts[6550] = true, true
+		}, action: Replace},
 		{name: "stopped, asked port taken", change: func(s *Spec) { s.Ports = PortRange{6550, 6550}; s.Asked = ask(FieldPort) },
 			engine: func(r *rig) { r.node(t).State = "exited"; r.busy["127.0.0.1:6550"] = true }, fails: reason.MachinePorts},
 		{name: "stopped, network gone", change: func(*Spec) {}, engine: func(r *rig) {
@@ -327,6 +330,9 @@ func TestReuse(t *testing.T) {
 			st, err := r.Apply(t.Context(), p, nil)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if strings.HasSuffix(c.name, "port taken") && st.Settings.Port != 6551 {
+				t.Errorf("port %d", st.Settings.Port)
 			}
 			if st.Phase != Running || c.action != Replace && st.Settings.Port != first.Settings.Port {
 				t.Errorf("%+v", st)
@@ -536,5 +542,48 @@ func TestKubeconfig(t *testing.T) {
 	r.e.Fail = func(string, string) error { return engine.Failure(engine.Timeout, "x", "late") }
 	if _, err := r.Kubeconfig(t.Context(), st); errors.Is(err, ErrNotYet) || reason.Of(err).ID != reason.EngineTimeout {
 		t.Errorf("G6: %v", err)
+	}
+}
+
+// The engine goes on with what a killed run asked for, while the next run already looks.
+func TestC9_LateAnswersOfAKilledRun(t *testing.T) {
+	r := newRig(t)
+	late := 5
+	r.e.Fail = func(op, _ string) error {
+		if op == "CreateContainer" && late > 0 {
+			late--
+			// A second network of the name, and the node itself, appear now.
+			r.e.Nets["late"] = engine.Network{ID: "late", Name: "rigup-t", Labels: labels("t", RoleNetwork), Subnets: []netip.Prefix{netip.MustParsePrefix("172.30.9.0/24")}}
+			return engine.Failure(engine.Conflict, "create", "the name is already in use")
+		}
+		return nil
+	}
+	st, _ := r.bring(t, testSpec())
+	if st.Phase != Running || len(r.e.Nets) != 2 || len(st.Spares) != 0 {
+		t.Errorf("%+v, networks %v", st, r.e.Nets)
+	}
+	// One that appears after everything is done is found, and goes with the cluster.
+	r.e.Nets["late"] = engine.Network{ID: "late", Name: "rigup-t", Labels: labels("t", RoleNetwork)}
+	if st, p := r.bring(t, testSpec()); p.Action != Nothing || len(st.Spares) != 1 || !st.Settings.Subnet.IsValid() {
+		t.Errorf("%+v", st)
+	}
+	if _, err := r.Remove(t.Context(), "t", true, nil); err != nil || len(r.e.Nets) != 1 {
+		t.Errorf("%v %v", r.e.Nets, err)
+	}
+}
+
+// A node that goes while it is looked at is not one that was left unfinished.
+func TestC1_NodeThatVanishes(t *testing.T) {
+	r := newRig(t)
+	st, _ := r.bring(t, testSpec())
+	r.e.Fail = func(op, _ string) error {
+		if op == "CopyFrom" {
+			delete(r.e.Nodes, st.Node.ID)
+		}
+		return nil
+	}
+	now, err := r.Observe(t.Context(), "t")
+	if err != nil || now.Phase != Partial {
+		t.Errorf("%+v %v", now, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/nodeimage"
 	"rigup.dev/rigup/core/pins"
+	"rigup.dev/rigup/core/reason"
 )
 
 // These tests run on the real engine of the lab:
@@ -254,4 +256,129 @@ func TestLabC9_KillMinusNine(t *testing.T) {
 	if err := l.RemoveData(t.Context(), l.spec.DataDir, labCluster, l.spec.Image); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestLabPrivateRegistry(t *testing.T) {
+	l := openLab(t)
+	host := os.Getenv("RIGUP_LAB_REGISTRY")
+	if host == "" {
+		t.Skip("skipped: RIGUP_LAB_REGISTRY does not name a registry")
+	}
+	if _, err := l.Remove(t.Context(), labCluster, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	ref, good := host+"/private/app:1", engine.Credentials{Username: "lab", Password: "lab-secret"}
+	_ = l.e.RemoveImage(t.Context(), ref)
+	for _, c := range []engine.Credentials{{}, {Username: "lab", Password: "wrong"}} {
+		err := l.e.Pull(t.Context(), engine.PullOptions{Ref: ref, Credentials: c})
+		if r := reason.Of(err); r.ID != reason.ImageDenied {
+			t.Errorf("%v", err)
+		} else {
+			t.Log(r.Text, r.Remedy, r.Evidence)
+		}
+	}
+	for _, bad := range []string{host + "/private/app:404", "nowhere.invalid/a:1", "127.0.0.1:1/a:1"} {
+		r := reason.Of(l.e.Pull(t.Context(), engine.PullOptions{Ref: bad, Credentials: good}))
+		t.Log(bad, r.ID, r.Text, r.Evidence)
+	}
+	if err := l.e.Pull(t.Context(), engine.PullOptions{Ref: ref, Credentials: good, Progress: func(p engine.Progress) { t.Log(p) }}); err != nil {
+		t.Error(err)
+	}
+	l.spec.Files.Credentials = map[string]engine.Credentials{host: good}
+	l.spec.Files.Mirrors = append(l.spec.Files.Mirrors, cluster.Mirror{Host: host, URLs: []string{"http://" + host}})
+	l.spec.Files.Proxy = cluster.Proxy{HTTP: "http://u:planted-secret@proxy.test:3128", No: strings.Split(host, ":")[0]}
+	st := l.bring(t, cluster.Create)
+	l.ready(t, st)
+	var out bytes.Buffer
+	script := `for i in $(seq 50); do kubectl get sa default >/dev/null 2>&1 && break; sleep 0.2; done
+kubectl run app --image=` + ref + ` --restart=Never -- true; kubectl wait --for=jsonpath='{.status.phase}'=Succeeded pod/app --timeout=30s || kubectl describe pod app | tail -8
+tr '\0' '\n' < /proc/1/environ | grep -i proxy | sed s/planted-secret/HIDDEN/; ls -l /etc/rigup /etc/rancher/k3s`
+	code, err := l.e.Exec(t.Context(), st.Node.ID, engine.ExecOptions{Cmd: []string{"/bin/sh", "-c", script}, Stdout: &out, Stderr: &out})
+	t.Logf("%d %v\n%s", code, err, &out)
+	if !strings.Contains(out.String(), "condition met") {
+		t.Error("the node did not pull the private image")
+	}
+	if _, err := l.Remove(t.Context(), labCluster, true, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLabTrouble(t *testing.T) {
+	l := openLab(t)
+	defer func() {
+		if _, err := l.Remove(context.WithoutCancel(t.Context()), labCluster, true, nil); err != nil {
+			t.Error(err)
+		}
+	}()
+	fresh := func() {
+		t.Helper()
+		if _, err := l.Remove(t.Context(), labCluster, true, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh()
+	l.spec.Args = []string{"--no-such-flag"}
+	st := l.bring(t, cluster.Create)
+	begin := time.Now()
+	for err := error(nil); ; err = l.Alive(t.Context(), st) {
+		if err != nil {
+			r := reason.Of(err)
+			t.Logf("after %s: %s: %s %v %v", time.Since(begin), r.ID, r.Text, r.Remedy, r.Evidence)
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the crash was not seen")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if st, err := l.Observe(t.Context(), labCluster); err != nil || st.Phase != cluster.Crashed {
+		t.Errorf("%s %v", st.Phase, err)
+	}
+	l.bring(t, cluster.Restart)
+	l.spec.Args = nil
+	l.spec.Recreate = true
+	l.ready(t, l.bring(t, cluster.Replace))
+	l.spec.Recreate = false
+
+	// A port that only the engine knows to be taken, and a subnet.
+	fresh()
+	other, err := l.e.CreateContainer(t.Context(), engine.ContainerSpec{Name: "labcluster-other", Image: l.spec.Image, Entrypoint: []string{"/bin/sleep", "600"},
+		Ports: []engine.Port{{Host: netip.MustParseAddr("127.0.0.1"), Published: 6550, Container: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.e.RemoveContainer(context.WithoutCancel(t.Context()), other)
+	if err := l.e.Start(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	l.Host.Listen = func(string) error { return nil }
+	l.Host.Networks = func() ([]netip.Prefix, error) { return nil, nil }
+	net, err := l.e.CreateNetwork(t.Context(), "labcluster-other", netip.MustParsePrefix("172.30.250.0/24"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.e.RemoveNetwork(context.WithoutCancel(t.Context()), net)
+	_, err = l.e.CreateNetwork(t.Context(), "labcluster-other2", netip.MustParsePrefix("172.30.250.0/24"), nil)
+	t.Log("engine on overlap:", err)
+	st = l.bring(t, cluster.Create)
+	if st.Settings.Port != 6551 || st.Settings.Subnet.String() != "172.30.249.0/24" {
+		t.Errorf("%+v", st.Settings)
+	}
+	// The volume of a stranger.
+	if _, err := l.Remove(t.Context(), labCluster, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.e.CreateVolume(t.Context(), cluster.NamesOf(labCluster).State, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer l.e.RemoveVolume(context.WithoutCancel(t.Context()), cluster.NamesOf(labCluster).State)
+	st, err = l.Observe(t.Context(), labCluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Plan(st, l.spec)
+	if reason.Of(err).ID != reason.ClusterForeign {
+		t.Error(err)
+	}
+	t.Log(err)
 }

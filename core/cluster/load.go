@@ -66,7 +66,7 @@ func (m *Manager) LoadImage(ctx context.Context, st State, ref, id string, open 
 		return err
 	}
 	src := &source{r: r}
-	_, err = m.run(ctx, st, src, ctr("images", "import", "--all-platforms=false", "-")...)
+	_, err = m.run(ctx, st, src, ctr("images", "import", "-")...)
 	cerr := r.Close()
 	switch {
 	case src.err != nil:
@@ -169,11 +169,19 @@ func (m *Manager) pause(ctx context.Context, st State) error {
 	if err := m.Alive(ctx, st); err != nil {
 		return err
 	}
+	if err := m.sleep(ctx); err != nil {
+		return reason.Fail(reason.New(reason.ClusterNotReady, "what", "its containerd does not answer", "node", st.Node.Name), err)
+	}
+	return nil
+}
+
+// sleep waits for the next attempt, or for the context to end.
+func (m *Manager) sleep(ctx context.Context) error {
 	t := time.NewTimer(m.retry())
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return reason.Fail(reason.New(reason.ClusterNotReady, "what", "its containerd does not answer", "node", st.Node.Name), ctx.Err())
+		return ctx.Err()
 	case <-t.C:
 		return nil
 	}

@@ -30,8 +30,8 @@ done
 exec /bin/k3s "$@"`
 
 // container is the node as the engine is to make it.
-func (s Spec) container(set Settings, withModules bool) engine.ContainerSpec {
-	c := layout(NamesOf(s.Cluster))
+func (s Spec) container(set Settings, network string, withModules bool) engine.ContainerSpec {
+	c := layout(NamesOf(s.Cluster), network)
 	c.Image, c.Cmd = set.Image, set.Args
 	c.Devices, c.Requests, c.Groups = s.Devices, s.Requests, s.Groups
 	// Whoever reaches the API can become root on this machine, so it listens on loopback alone (C3).
@@ -48,8 +48,8 @@ func (s Spec) container(set Settings, withModules bool) engine.ContainerSpec {
 	return c
 }
 
-// layout is what all nodes have in common.
-func layout(n Names) engine.ContainerSpec {
+// layout is what all nodes have in common. The network is named by its id: names need not be unique.
+func layout(n Names, network string) engine.ContainerSpec {
 	return engine.ContainerSpec{
 		Name: n.Node,
 		// The kubelet takes its name from --node-name; the same host name keeps logs and prompts readable.
@@ -72,7 +72,7 @@ func layout(n Names) engine.ContainerSpec {
 		},
 		// A network of its own, so that the subnet is known (NO_PROXY) and overlaps nothing. The address in it
 		// is the engine's to give and is not stored: it changes when the machine restarts.
-		Network: n.Network,
+		Network: network,
 		// Back after a restart of the machine, but not after the user stopped it.
 		Restart: "unless-stopped",
 	}
@@ -81,7 +81,7 @@ func layout(n Names) engine.ContainerSpec {
 // layoutHash changes when another version of rigup sets nodes up in another way than by the settings that
 // are compared one by one.
 func layoutHash() string {
-	l := layout(NamesOf(""))
+	l := layout(NamesOf(""), "")
 	b, err := json.Marshal([]any{l.Entrypoint, l.Privileged, l.PrivateCgroup, l.Tmpfs, l.Mounts, l.Restart})
 	if err != nil {
 		panic(err) // plain fields always marshal
@@ -91,7 +91,7 @@ func layoutHash() string {
 }
 
 // settingsOf reads from a container what was fixed when it was created.
-func settingsOf(c engine.Container, networks []engine.Network) Settings {
+func settingsOf(c engine.Container, n engine.Network, attached bool) Settings {
 	s := Settings{Image: c.Image, Args: c.Cmd, Devices: describeDevices(c.Devices, c.Requests), Layout: c.Labels[LabelSpec]}
 	for _, p := range c.Ports {
 		if p.Container == apiPort {
@@ -103,10 +103,8 @@ func settingsOf(c engine.Container, networks []engine.Network) Settings {
 	} else if i := slices.IndexFunc(c.Mounts, func(m engine.Mount) bool { return m.Target == DataPath }); i >= 0 {
 		s.DataDir = c.Mounts[i].Bind
 	}
-	for _, n := range networks {
-		if slices.Contains(c.Networks, n.Name) && len(n.Subnets) > 0 {
-			s.Subnet = n.Subnets[0]
-		}
+	if attached && len(n.Subnets) > 0 {
+		s.Subnet = n.Subnets[0]
 	}
 	return s
 }

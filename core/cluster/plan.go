@@ -35,7 +35,8 @@ type Plan struct {
 	// Degraded is the reason to tell (cluster.drift) while the cluster is used as it is; nil without one.
 	Degraded *reason.Reason
 
-	files string // hash of the files that are wanted
+	files    string // hash of the files that are wanted
+	tryStart bool   // start the old node before it is replaced: its port only seems taken
 }
 
 // Plan decides what to do. It changes nothing. Its errors have the reasons cluster.foreign, cluster.differs
@@ -149,12 +150,13 @@ func (m *Manager) planExisting(p *Plan) error {
 	// start as it is. Everything else stays as it was created.
 	why := ""
 	switch {
-	case st.Network.ID == "":
+	case !st.attached:
 		why = "its network is gone"
 	case m.Host.Listen("127.0.0.1:"+strconv.Itoa(int(st.Settings.Port))) != nil:
 		if p.Spec.Asked[FieldPort] && p.Spec.Ports.First == p.Spec.Ports.Last {
 			return reason.Fail(reason.New(reason.MachinePorts, "range", p.Spec.Ports.String()), nil)
 		}
+		p.tryStart = true
 		why = "another program uses its port " + strconv.Itoa(int(st.Settings.Port))
 	}
 	if why == "" {

@@ -75,6 +75,9 @@ func (m *Manager) Remove(ctx context.Context, cluster string, deleteData bool, s
 		step("removing the network")
 		try("The network", st.Network.Name, m.Engine.RemoveNetwork(ctx, st.Network.ID))
 	}
+	for _, id := range st.Spares {
+		try("The network", engine.ShortID(id), m.Engine.RemoveNetwork(ctx, id))
+	}
 	for _, v := range st.Volumes {
 		if keeps(cluster, v, deleteData) {
 			continue

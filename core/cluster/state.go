@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -33,14 +34,16 @@ type State struct {
 	// Network is the cluster's network; its ID is "" if there is none.
 	Network engine.Network
 	Volumes []string
-	// Helpers are ids of containers that a run left behind.
-	Helpers []string
+	// Helpers are ids of containers that a run left behind, Spares of networks: engines let two networks have
+	// one name, so a run that was killed while the engine made one may end up with a second.
+	Helpers, Spares []string
 	// Foreign are things with names of ours that we did not make.
 	Foreign []Foreign
 
 	files    string // hash of the files that the node has
 	networks []engine.Network
 	node     engine.Container
+	attached bool // the network that the node was created with is there
 }
 
 // Node is the node's container.
@@ -66,6 +69,9 @@ func (m *Manager) Observe(ctx context.Context, cluster string) (State, error) {
 		return State{}, err
 	}
 	st, err := m.observe(ctx, cluster)
+	for try := 0; errors.Is(err, errVanished) && try < settleTries && m.sleep(ctx) == nil; try++ {
+		st, err = m.observe(ctx, cluster)
+	}
 	if err != nil {
 		switch engine.KindOf(err) {
 		case engine.Canceled, engine.Unreachable, engine.Timeout:
@@ -75,6 +81,9 @@ func (m *Manager) Observe(ctx context.Context, cluster string) (State, error) {
 	}
 	return st, nil
 }
+
+// errVanished is a node that was listed and is gone when it is looked at: something removes it right now.
+var errVanished = errors.New("the node vanished while it was looked at")
 
 func (m *Manager) observe(ctx context.Context, cluster string) (State, error) {
 	st := State{Cluster: cluster, Phase: Absent}
@@ -93,8 +102,10 @@ func (m *Manager) observe(ctx context.Context, cluster string) (State, error) {
 	ours := func(l map[string]string) bool { return l[LabelCluster] == cluster }
 	for _, n := range st.networks {
 		switch {
-		case ours(n.Labels):
+		case ours(n.Labels) && st.Network.ID == "":
 			st.Network = n
+		case ours(n.Labels):
+			st.Spares = append(st.Spares, n.ID)
 		case n.Name == names.Network:
 			st.Foreign = append(st.Foreign, Foreign{"The network", n.Name})
 		}
@@ -131,17 +142,24 @@ func (m *Manager) observe(ctx context.Context, cluster string) (State, error) {
 func (m *Manager) observeNode(ctx context.Context, st *State, id string) error {
 	c, err := m.Engine.Container(ctx, id)
 	if engine.KindOf(err) == engine.NotFound {
-		return reason.Fail(reason.New(reason.ClusterUnknown, "cluster", st.Cluster).With("the node vanished while it was looked at"), err)
+		return errVanished
 	}
 	if err != nil {
 		return err
 	}
 	st.Node = Node{ID: c.ID, Name: c.Name, Started: c.Started, ExitCode: c.ExitCode, Restarts: c.Restarts, Problem: c.Error}
 	st.node = c
-	st.Settings = settingsOf(c, st.networks)
+	st.attach(c.Networks)
+	st.Settings = settingsOf(c, st.Network, st.attached)
 	marker, err := m.Engine.CopyFrom(ctx, id, markerPath)
 	switch {
 	case engine.KindOf(err) == engine.NotFound:
+		// The file or the container: the engine answers the same.
+		if _, err := m.Engine.Container(ctx, id); engine.KindOf(err) == engine.NotFound {
+			return errVanished
+		} else if err != nil {
+			return err
+		}
 		st.Phase = Unfinished
 		return nil
 	case err != nil:
@@ -160,6 +178,24 @@ func (m *Manager) observeNode(ctx context.Context, st *State, id string) error {
 		st.Phase = Stopped
 	}
 	return nil
+}
+
+// attach makes the network that the node was created with the cluster's, where there are several.
+func (st *State) attach(refs []string) {
+	for _, n := range st.networks {
+		if n.Labels[LabelCluster] != st.Cluster || !slices.Contains(refs, n.ID) && !slices.Contains(refs, n.Name) {
+			continue
+		}
+		st.attached = true
+		if i := slices.Index(st.Spares, n.ID); i >= 0 {
+			st.Spares[i] = st.Network.ID
+			st.Network = n
+		}
+		// An id is certain, a name may fit several.
+		if slices.Contains(refs, n.ID) {
+			return
+		}
+	}
 }
 
 // restartLimit is how often a node may end by itself while it is awaited. One that loses a race at boot heals

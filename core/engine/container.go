@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/mount"
@@ -250,8 +251,17 @@ func (e *Engine) Stop(ctx context.Context, id string) error {
 // removed already.
 func (e *Engine) RemoveContainer(ctx context.Context, id string) error {
 	ctx, done := e.limited(ctx, e.timeouts.Change, "remove the container "+ShortID(id))
-	err := done(e.cli.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true}))
-	if KindOf(err) == NotFound {
+	err := e.cli.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	if cerrdefs.IsConflict(err) && strings.Contains(err.Error(), "already in progress") {
+		// Somebody else's removal, or one of a run that was killed: the engine goes on with it.
+		ok, fail := e.cli.ContainerWait(ctx, id, container.WaitConditionRemoved)
+		select {
+		case <-ok:
+			err = nil
+		case err = <-fail:
+		}
+	}
+	if err = done(err); KindOf(err) == NotFound {
 		return nil
 	}
 	return err

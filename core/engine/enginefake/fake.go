@@ -244,7 +244,7 @@ func (e *Engine) Start(_ context.Context, id string) error {
 			return engine.Failure(engine.Refused, "start the container", fmt.Sprintf("driver failed programming external connectivity: Bind for 127.0.0.1:%d failed: port is already allocated", p.Published))
 		}
 	}
-	if n := c.Spec.Network; n != "" && n != "none" && !slices.ContainsFunc(slices.Collect(maps.Values(e.Nets)), func(x engine.Network) bool { return x.Name == n }) {
+	if n := c.Spec.Network; n != "" && n != "none" && !slices.ContainsFunc(slices.Collect(maps.Values(e.Nets)), func(x engine.Network) bool { return x.Name == n || x.ID == n }) {
 		return notFound("network", n)
 	}
 	if err := e.enter("Start", c.Name, true); err != nil {
@@ -420,7 +420,7 @@ func (e *Engine) RemoveNetwork(_ context.Context, id string) error {
 		return nil
 	}
 	for _, c := range e.Nodes {
-		if c.State == "running" && slices.Contains(c.Networks, n.Name) {
+		if c.State == "running" && (slices.Contains(c.Networks, n.Name) || slices.Contains(c.Networks, n.ID)) {
 			return engine.Failure(engine.Denied, "remove the network "+n.Name, "network has active endpoints")
 		}
 	}
