@@ -340,10 +340,19 @@ func TestLabTrouble(t *testing.T) {
 	l.ready(t, l.bring(t, cluster.Replace))
 	l.spec.Recreate = false
 
-	// A port that only the engine knows to be taken, and a subnet.
+	// Between plan and apply others take the port and the subnet.
 	fresh()
+	st, err := l.Observe(t.Context(), labCluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Plan(st, l.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Host.Listen = func(string) error { return nil } // only the engine knows
 	other, err := l.e.CreateContainer(t.Context(), engine.ContainerSpec{Name: "labcluster-other", Image: l.spec.Image, Entrypoint: []string{"/bin/sleep", "600"},
-		Ports: []engine.Port{{Host: netip.MustParseAddr("127.0.0.1"), Published: 6550, Container: 1}}})
+		Ports: []engine.Port{{Host: netip.MustParseAddr("127.0.0.1"), Published: p.Settings.Port, Container: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,17 +360,15 @@ func TestLabTrouble(t *testing.T) {
 	if err := l.e.Start(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	l.Host.Listen = func(string) error { return nil }
-	l.Host.Networks = func() ([]netip.Prefix, error) { return nil, nil }
-	net, err := l.e.CreateNetwork(t.Context(), "labcluster-other", netip.MustParsePrefix("172.30.250.0/24"), nil)
+	net, err := l.e.CreateNetwork(t.Context(), "labcluster-other", p.Settings.Subnet, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.e.RemoveNetwork(context.WithoutCancel(t.Context()), net)
-	_, err = l.e.CreateNetwork(t.Context(), "labcluster-other2", netip.MustParsePrefix("172.30.250.0/24"), nil)
-	t.Log("engine on overlap:", err)
-	st = l.bring(t, cluster.Create)
-	if st.Settings.Port != 6551 || st.Settings.Subnet.String() != "172.30.249.0/24" {
+	if st, err = l.Apply(t.Context(), p, func(s string) { t.Log("  " + s) }); err != nil {
+		t.Fatal(err)
+	}
+	if st.Phase != cluster.Running || st.Settings.Port == p.Settings.Port || st.Settings.Subnet == p.Settings.Subnet {
 		t.Errorf("%+v", st.Settings)
 	}
 	// The volume of a stranger.
