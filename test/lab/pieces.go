@@ -58,7 +58,7 @@ func definePieces(b *builder) *pieces {
 	kubeFlags := k3sLinkFlags(b.pins.K3sVersion)
 	p.k3s = &piece{
 		name: "k3s", what: "k3s stand-in with Kubernetes " + b.pins.K3sVersion + " (6-12 min from cold)", limit: 30 * time.Minute,
-		inputs: []string{k3sTags, kubeFlags}, sources: []string{"k3s"},
+		inputs: []string{k3sTags, kubeFlags}, sources: []string{"k3s", "nodeconf"},
 		build: func(ctx context.Context, b *builder, out string) error {
 			return goRun(ctx, 30*time.Minute, filepath.Join(b.src, "k3s"), b.log, &b.compiled, []string{"CGO_ENABLED=0"},
 				"build", "-v", "-trimpath", "-tags", k3sTags, "-ldflags", kubeFlags, "-o", filepath.Join(out, "k3s"), ".")

@@ -31,10 +31,21 @@ func (d daemon) pid() int {
 		return 0
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || !strings.Contains(commandLine(pid), d.mark) || isZombie(pid) {
+	if err != nil {
 		return 0
 	}
-	return pid
+	// A process that becomes another program has no command line for a moment.
+	for range 20 {
+		line := commandLine(pid)
+		if line != "" || isZombie(pid) {
+			if strings.Contains(line, d.mark) {
+				return pid
+			}
+			return 0
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return 0
 }
 
 // start runs the command in the engine's network namespace, apart from this

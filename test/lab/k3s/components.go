@@ -5,20 +5,21 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"rigup.dev/rigup/test/lab/nodeconf"
 )
 
 func (s *server) tls(name string) string { return filepath.Join(s.data, "server/tls", name) }
 
-func (s *server) port() string { return s.o.get("https-listen-port", "6443") }
+func (s *server) port() string { return s.o.Get("https-listen-port", "6443") }
 
 func (s *server) clusterDNS() string {
-	if v := s.o.split("cluster-dns"); len(v) > 0 {
+	if v := s.o.Split("cluster-dns"); len(v) > 0 {
 		return v[0]
 	}
 	// The tenth address of the services' range.
-	ip, _, err := net.ParseCIDR(s.o.get("service-cidr", serviceCIDR))
+	ip, _, err := net.ParseCIDR(s.o.Get("service-cidr", serviceCIDR))
 	if err != nil || ip.To4() == nil {
 		return "10.43.0.10"
 	}
@@ -29,9 +30,9 @@ func (s *server) clusterDNS() string {
 
 func (s *server) apiserverArgs() []string {
 	key := s.tls("service.key")
-	return merge(map[string]string{
-		"advertise-address": s.o.get("advertise-address", s.ip.String()), "allow-privileged": "true", "anonymous-auth": "false",
-		"authorization-mode": "Node,RBAC", "bind-address": s.o.get("bind-address", "0.0.0.0"), "secure-port": s.port(),
+	return nodeconf.Merge(map[string]string{
+		"advertise-address": s.o.Get("advertise-address", s.ip.String()), "allow-privileged": "true", "anonymous-auth": "false",
+		"authorization-mode": "Node,RBAC", "bind-address": s.o.Get("bind-address", "0.0.0.0"), "secure-port": s.port(),
 		"client-ca-file": s.tls("client-ca.crt"), "enable-admission-plugins": "NodeRestriction",
 		"etcd-servers":                  "http://127.0.0.1:2379",
 		"kubelet-certificate-authority": s.tls("server-ca.crt"),
@@ -41,31 +42,31 @@ func (s *server) apiserverArgs() []string {
 		"requestheader-allowed-names": "system:auth-proxy", "requestheader-client-ca-file": s.tls("request-header-ca.crt"),
 		"requestheader-extra-headers-prefix": "X-Remote-Extra-", "requestheader-group-headers": "X-Remote-Group",
 		"requestheader-username-headers": "X-Remote-User",
-		"service-account-issuer":         "https://kubernetes.default.svc." + s.o.get("cluster-domain", "cluster.local"),
+		"service-account-issuer":         "https://kubernetes.default.svc." + s.o.Get("cluster-domain", "cluster.local"),
 		"service-account-key-file":       key, "service-account-signing-key-file": key,
-		"service-cluster-ip-range": s.o.get("service-cidr", serviceCIDR),
-		"service-node-port-range":  s.o.get("service-node-port-range", "30000-32767"),
+		"service-cluster-ip-range": s.o.Get("service-cidr", serviceCIDR),
+		"service-node-port-range":  s.o.Get("service-node-port-range", "30000-32767"),
 		"tls-cert-file":            s.tls("serving-kube-apiserver.crt"), "tls-private-key-file": s.tls("serving-kube-apiserver.key"),
-	}, s.o.all("kube-apiserver-arg"))
+	}, s.o.All("kube-apiserver-arg"))
 }
 
 func (s *server) controllerArgs() []string {
 	kc := s.creds.kubeconfig("kube-controller-manager")
-	return merge(map[string]string{
-		"allocate-node-cidrs": "true", "cluster-cidr": s.o.get("cluster-cidr", clusterCIDR), "bind-address": "127.0.0.1", "leader-elect": "false",
+	return nodeconf.Merge(map[string]string{
+		"allocate-node-cidrs": "true", "cluster-cidr": s.o.Get("cluster-cidr", clusterCIDR), "bind-address": "127.0.0.1", "leader-elect": "false",
 		"kubeconfig": kc, "authentication-kubeconfig": kc, "authorization-kubeconfig": kc,
 		"cluster-signing-cert-file": s.tls("client-ca.crt"), "cluster-signing-key-file": s.tls("client-ca.key"),
 		"root-ca-file": s.tls("server-ca.crt"), "service-account-private-key-file": s.tls("service.key"),
-		"service-cluster-ip-range": s.o.get("service-cidr", serviceCIDR), "use-service-account-credentials": "true", "profiling": "false",
-	}, append(s.o.all("kube-controller-arg"), s.o.all("kube-controller-manager-arg")...))
+		"service-cluster-ip-range": s.o.Get("service-cidr", serviceCIDR), "use-service-account-credentials": "true", "profiling": "false",
+	}, append(s.o.All("kube-controller-arg"), s.o.All("kube-controller-manager-arg")...))
 }
 
 func (s *server) schedulerArgs() []string {
 	kc := s.creds.kubeconfig("kube-scheduler")
-	return merge(map[string]string{
+	return nodeconf.Merge(map[string]string{
 		"bind-address": "127.0.0.1", "leader-elect": "false", "profiling": "false",
 		"kubeconfig": kc, "authentication-kubeconfig": kc, "authorization-kubeconfig": kc,
-	}, s.o.all("kube-scheduler-arg"))
+	}, s.o.All("kube-scheduler-arg"))
 }
 
 // startAgent starts what makes the server a node as well.
@@ -77,22 +78,22 @@ func (s *server) startAgent() error {
 	args := map[string]string{
 		"config-dir": filepath.Dir(conf), "kubeconfig": s.creds.kubeconfig("node"),
 		"hostname-override": s.node, "node-ip": s.ip.String(),
-		"node-labels": strings.Join(append([]string{"node.kubernetes.io/instance-type=k3s"}, s.o.all("node-label")...), ","),
+		"node-labels": strings.Join(append([]string{"node.kubernetes.io/instance-type=k3s"}, s.o.All("node-label")...), ","),
 	}
-	if t := s.o.all("node-taint"); len(t) > 0 {
+	if t := s.o.All("node-taint"); len(t) > 0 {
 		args["register-with-taints"] = strings.Join(t, ",")
 	}
-	if err := s.component("kubelet", merge(args, s.o.all("kubelet-arg"))); err != nil {
+	if err := s.component("kubelet", nodeconf.Merge(args, s.o.All("kubelet-arg"))); err != nil {
 		return err
 	}
-	if s.o.is("disable-kube-proxy") {
+	if s.o.Is("disable-kube-proxy") {
 		return nil
 	}
-	return s.component("kube-proxy", merge(map[string]string{
-		"cluster-cidr": s.o.get("cluster-cidr", clusterCIDR), "hostname-override": s.node, "kubeconfig": s.creds.kubeconfig("kube-proxy"),
+	return s.component("kube-proxy", nodeconf.Merge(map[string]string{
+		"cluster-cidr": s.o.Get("cluster-cidr", clusterCIDR), "hostname-override": s.node, "kubeconfig": s.creds.kubeconfig("kube-proxy"),
 		"proxy-mode": "iptables", "healthz-bind-address": "127.0.0.1", "conntrack-max-per-core": "0",
 		"conntrack-tcp-timeout-established": "0s", "conntrack-tcp-timeout-close-wait": "0s",
-	}, s.o.all("kube-proxy-arg")))
+	}, s.o.All("kube-proxy-arg")))
 }
 
 // kubeletConfig leaves failCgroupV1 at Kubernetes' default: a caller on
@@ -120,41 +121,7 @@ staticPodPath: %[7]s
 tlsCertFile: %[8]s
 tlsPrivateKeyFile: %[9]s
 volumePluginDir: /var/lib/kubelet/volumeplugins
-`, s.tls("client-ca.crt"), s.clusterDNS(), s.o.get("cluster-domain", "cluster.local"), containerdSocket, s.o.is("protect-kernel-defaults"),
-		resolvConf(s.o.get("resolv-conf", ""), s.data, "/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"),
+`, s.tls("client-ca.crt"), s.clusterDNS(), s.o.Get("cluster-domain", "cluster.local"), containerdSocket, s.o.Is("protect-kernel-defaults"),
+		nodeconf.ResolvConf(s.o.Get("resolv-conf", ""), s.data, logf, "/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"),
 		filepath.Join(s.data, "agent/pod-manifests"), s.tls("serving-kubelet.crt"), s.tls("serving-kubelet.key"))
-}
-
-var nameserver = regexp.MustCompile(`(?m)^nameserver\s+(\S+)`)
-
-// resolvConf picks the file pods' names are resolved by: one whose servers can
-// be reached from a pod, which loopback addresses (an engine's own resolver)
-// cannot; where there is none, k3s writes one.
-func resolvConf(given, data string, candidates ...string) string {
-	if given != "" {
-		return given
-	}
-	for _, f := range candidates {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			continue
-		}
-		servers := nameserver.FindAllSubmatch(b, -1)
-		good := len(servers) > 0
-		for _, m := range servers {
-			if ip := net.ParseIP(string(m[1])); ip == nil || !ip.IsGlobalUnicast() {
-				good = false
-			}
-		}
-		if good {
-			return f
-		}
-	}
-	f := filepath.Join(data, "agent/etc/resolv.conf")
-	if err := os.WriteFile(f, []byte("nameserver 8.8.8.8\n"), 0o644); err != nil {
-		logf("error", "Failed to write %s: %v", f, err)
-		return ""
-	}
-	logf("warning", "Host resolv.conf includes loopback, multicast, or link-local nameservers - kubelet will use autogenerated resolv.conf with nameserver 8.8.8.8")
-	return f
 }

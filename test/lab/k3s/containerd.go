@@ -13,6 +13,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"rigup.dev/rigup/test/lab/nodeconf"
 )
 
 const containerdSocket = "/run/k3s/containerd/containerd.sock"
@@ -99,7 +101,7 @@ func findRuntimes(root string) []extraRuntime {
 
 // writeContainerdConfig writes config.toml, from the user's template if there
 // is one, and what it refers to. It returns the file.
-func writeContainerdConfig(data string, o *options) (string, error) {
+func writeContainerdConfig(data string, o *nodeconf.Options) (string, error) {
 	agent := filepath.Join(data, "agent")
 	etc := filepath.Join(agent, "etc/containerd")
 	certs := filepath.Join(etc, "certs.d")
@@ -118,11 +120,11 @@ func writeContainerdConfig(data string, o *options) (string, error) {
 `), 0o644); err != nil {
 		return "", err
 	}
-	reg, err := readRegistries(o.get("private-registry", "/etc/rancher/k3s/registries.yaml"))
+	reg, err := nodeconf.ReadRegistries(o.Get("private-registry", "/etc/rancher/k3s/registries.yaml"), logf)
 	if err != nil {
 		return "", err
 	}
-	if err := reg.write(certs, o.is("disable-default-registry-endpoint")); err != nil {
+	if err := reg.Write(certs, o.Is("disable-default-registry-endpoint")); err != nil {
 		return "", err
 	}
 	text := containerdTemplate
@@ -142,9 +144,9 @@ func writeContainerdConfig(data string, o *options) (string, error) {
 	if err := t.Execute(&buf, map[string]any{
 		"Root": filepath.Join(agent, "containerd"), "State": filepath.Dir(containerdSocket), "Socket": containerdSocket,
 		"Imports":     filepath.Join(etc, "config-v3.toml.d/*.toml"),
-		"Snapshotter": o.get("snapshotter", "overlayfs"), "Pause": pauseImage(o), "Default": o.get("default-runtime", "runc"),
-		"Extra": findRuntimes("/"), "Certs": certs, "Auth": reg.auth(), "CNIConf": cni,
-		"RestrictOOM": !mayRaise(), "SELinux": o.is("selinux"), "NonrootDevices": o.is("nonroot-devices"),
+		"Snapshotter": o.Get("snapshotter", "overlayfs"), "Pause": pauseImage(o), "Default": o.Get("default-runtime", "runc"),
+		"Extra": findRuntimes("/"), "Certs": certs, "Auth": reg.Auth(), "CNIConf": cni,
+		"RestrictOOM": !mayRaise(), "SELinux": o.Is("selinux"), "NonrootDevices": o.Is("nonroot-devices"),
 	}); err != nil {
 		return "", err
 	}
@@ -153,30 +155,30 @@ func writeContainerdConfig(data string, o *options) (string, error) {
 }
 
 // systemRegistry is put before the names of the images k3s itself asks for.
-func systemRegistry(o *options) string {
-	if r := o.get("system-default-registry", ""); r != "" {
+func systemRegistry(o *nodeconf.Options) string {
+	if r := o.Get("system-default-registry", ""); r != "" {
 		return r + "/"
 	}
 	return ""
 }
 
-func pauseImage(o *options) string {
-	if p := o.get("pause-image", ""); p != "" {
+func pauseImage(o *nodeconf.Options) string {
+	if p := o.Get("pause-image", ""); p != "" {
 		return p
 	}
 	return systemRegistry(o) + "rancher/mirrored-pause:" + PauseTag
 }
 
 // firstSubnet is the /24 of the cluster's range that the first node gets.
-func firstSubnet(o *options) string {
-	ip, _, err := net.ParseCIDR(o.get("cluster-cidr", clusterCIDR))
+func firstSubnet(o *nodeconf.Options) string {
+	ip, _, err := net.ParseCIDR(o.Get("cluster-cidr", clusterCIDR))
 	if err != nil || ip.To4() == nil {
 		return "10.42.0.0/24"
 	}
 	return ip.To4().Mask(net.CIDRMask(24, 32)).String() + "/24"
 }
 
-func startContainerd(s *supervisor, data string, o *options) error {
+func startContainerd(s *supervisor, data string, o *nodeconf.Options) error {
 	file, err := writeContainerdConfig(data, o)
 	if err != nil {
 		return err

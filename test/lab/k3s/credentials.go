@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"rigup.dev/rigup/test/lab/nodeconf"
 )
 
 // credentials are the cluster's authorities and what they have signed.
@@ -89,16 +91,16 @@ func makeCredentials(s *server) (*credentials, error) {
 }
 
 // writeAdmin writes the user's kubeconfig, where and with what mode was asked.
-func writeAdmin(o *options, conf []byte) error {
+func writeAdmin(o *nodeconf.Options, conf []byte) error {
 	mode := os.FileMode(0o600)
-	if v := o.get("write-kubeconfig-mode", ""); v != "" {
+	if v := o.Get("write-kubeconfig-mode", ""); v != "" {
 		m, err := strconv.ParseUint(v, 8, 32)
 		if err != nil {
 			return fmt.Errorf("invalid write-kubeconfig-mode %q: %w", v, err)
 		}
 		mode = os.FileMode(m)
 	}
-	file := o.get("write-kubeconfig", kubeconfigFile)
+	file := o.Get("write-kubeconfig", kubeconfigFile)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
@@ -123,16 +125,16 @@ func serviceKey(file string) error {
 
 // apiNames are the names and addresses the API server answers to.
 func apiNames(s *server) ([]string, []net.IP, error) {
-	service, _, err := net.ParseCIDR(s.o.get("service-cidr", serviceCIDR))
+	service, _, err := net.ParseCIDR(s.o.Get("service-cidr", serviceCIDR))
 	if err != nil || service.To4() == nil {
-		return nil, nil, fmt.Errorf("invalid service-cidr %q: %v", s.o.get("service-cidr", ""), err)
+		return nil, nil, fmt.Errorf("invalid service-cidr %q: %v", s.o.Get("service-cidr", ""), err)
 	}
 	// The API's own service has the first address of the range.
 	service = append(net.IP{}, service.To4()...)
 	service[3]++
-	names := []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + s.o.get("cluster-domain", "cluster.local"), "localhost", s.node}
+	names := []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + s.o.Get("cluster-domain", "cluster.local"), "localhost", s.node}
 	ips := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, s.ip, service}
-	for _, x := range s.o.split("tls-san") {
+	for _, x := range s.o.Split("tls-san") {
 		if a := net.ParseIP(x); a != nil {
 			ips = append(ips, a)
 		} else {

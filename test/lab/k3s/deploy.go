@@ -22,6 +22,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+
+	"rigup.dev/rigup/test/lab/nodeconf"
 )
 
 //go:embed manifests/*.yaml
@@ -29,9 +31,9 @@ var packaged embed.FS
 
 // stageManifests writes the packaged manifests where users find and may watch
 // them; a disabled one is not written.
-func stageManifests(dir string, o *options, clusterDNS string) error {
+func stageManifests(dir string, o *nodeconf.Options, clusterDNS string) error {
 	disabled := map[string]bool{}
-	for _, d := range o.split("disable") {
+	for _, d := range o.Split("disable") {
 		disabled[d] = true
 	}
 	files, err := packaged.ReadDir("manifests")
@@ -47,7 +49,7 @@ func stageManifests(dir string, o *options, clusterDNS string) error {
 			return err
 		}
 		text := strings.NewReplacer(
-			"%{CLUSTER_DNS}%", clusterDNS, "%{CLUSTER_DOMAIN}%", o.get("cluster-domain", "cluster.local"),
+			"%{CLUSTER_DNS}%", clusterDNS, "%{CLUSTER_DOMAIN}%", o.Get("cluster-domain", "cluster.local"),
 			"%{SYSTEM_DEFAULT_REGISTRY}%", systemRegistry(o), "%{COREDNS_TAG}%", CoreDNS,
 		).Replace(string(b))
 		p := filepath.Join(dir, f.Name())

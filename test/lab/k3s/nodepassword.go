@@ -1,79 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"golang.org/x/crypto/scrypt"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+
+	"rigup.dev/rigup/test/lab/nodeconf"
 )
 
 const nodePasswordFile = "/etc/rancher/node/password"
-
-// nodePassword reads the node's password, or makes one where there is none:
-// a node whose file was lost is another node to the server.
-func nodePassword(file string) (string, error) {
-	if b, err := os.ReadFile(file); err == nil {
-		return strings.TrimSpace(string(b)), nil
-	} else if !os.IsNotExist(err) {
-		return "", err
-	}
-	p := make([]byte, 16)
-	rand.Read(p)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", err
-	}
-	s := hex.EncodeToString(p)
-	return s, os.WriteFile(file, []byte(s+"\n"), 0o600)
-}
-
-// The hash's form is the one k3s writes: version, salt, cost, hash.
-const (
-	scryptCost, scryptR, scryptP, scryptKey = 15, 8, 1, 64
-	scryptForm                              = "$1:%x:%d:%d:%d:%s"
-)
-
-var errHash = errors.New("hash does not match")
-
-func passwordHash(password string, salt []byte) (string, error) {
-	k, err := scrypt.Key([]byte(password), salt, 1<<scryptCost, scryptR, scryptP, scryptKey)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf(scryptForm, salt, scryptCost, scryptR, scryptP, base64.RawStdEncoding.EncodeToString(k)), nil
-}
-
-func verifyHash(hash []byte, password string) error {
-	f := bytes.SplitN(hash, []byte(":"), 3)
-	if len(f) != 3 {
-		return errors.New("hash is not in a known form")
-	}
-	salt, err := hex.DecodeString(string(f[1]))
-	if err != nil {
-		return err
-	}
-	want, err := passwordHash(password, salt)
-	if err != nil {
-		return err
-	}
-	if want != string(hash) {
-		return errHash
-	}
-	return nil
-}
 
 // ensureNodePassword checks the password against the node's secret, or makes
 // the secret where there is none.
@@ -82,7 +26,7 @@ func ensureNodePassword(ctx context.Context, cs kubernetes.Interface, node, pass
 	secrets := cs.CoreV1().Secrets(metav1.NamespaceSystem)
 	s, err := secrets.Get(ctx, name, metav1.GetOptions{})
 	if err == nil {
-		if err := verifyHash(s.Data["hash"], password); err != nil {
+		if err := nodeconf.VerifyHash(s.Data["hash"], password); err != nil {
 			return fmt.Errorf("unable to verify hash for node '%s': %w", node, err)
 		}
 		return nil
@@ -92,7 +36,7 @@ func ensureNodePassword(ctx context.Context, cs kubernetes.Interface, node, pass
 	}
 	salt := make([]byte, 8)
 	rand.Read(salt)
-	hash, err := passwordHash(password, salt)
+	hash, err := nodeconf.PasswordHash(password, salt)
 	if err != nil {
 		return err
 	}
@@ -110,14 +54,14 @@ func ensureNodePassword(ctx context.Context, cs kubernetes.Interface, node, pass
 // depends on a race whether its own server's kubelet is refused, or started
 // with only the event as a sign; the stand-in always refuses.)
 func admitNode(ctx context.Context, cs kubernetes.Interface, node string) error {
-	password, err := nodePassword(nodePasswordFile)
+	password, err := nodeconf.NodePassword(nodePasswordFile)
 	if err != nil {
 		return err
 	}
 	reported := false
 	return waitEvery(ctx, func() error {
 		err := ensureNodePassword(ctx, cs, node, password)
-		if !errors.Is(err, errHash) {
+		if !errors.Is(err, nodeconf.ErrHash) {
 			if err != nil {
 				// kube-system may not be there in the first second.
 				logf("info", "Waiting to retrieve agent configuration; server is not ready: %v", err)
@@ -130,7 +74,7 @@ func admitNode(ctx context.Context, cs kubernetes.Interface, node string) error 
 		}
 		return err
 	}, func(err error) time.Duration {
-		if errors.Is(err, errHash) {
+		if errors.Is(err, nodeconf.ErrHash) {
 			return 5 * time.Second
 		}
 		return 200 * time.Millisecond

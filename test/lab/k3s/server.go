@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"rigup.dev/rigup/test/lab/nodeconf"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 
 // server is what a run of "k3s server" knows.
 type server struct {
-	o     *options
+	o     *nodeconf.Options
 	data  string
 	node  string
 	ip    net.IP
@@ -42,7 +44,7 @@ func runServer(args []string) int {
 	if code, done := runAsInit(); done {
 		return code
 	}
-	conf, err := configArgs(serverFlags, args)
+	conf, err := nodeconf.ConfigArgs(nodeconf.ServerFlags, args, logf)
 	if err != nil {
 		return fatalf("%v", err)
 	}
@@ -52,11 +54,11 @@ func runServer(args []string) int {
 			return 0
 		}
 	}
-	o, err := parseFlags(serverFlags, conf, args)
+	o, err := nodeconf.ParseFlags(nodeconf.ServerFlags, conf, args)
 	if err != nil {
 		return usageError(err.Error())
 	}
-	if n := o.notCarried(); n != "" {
+	if n := o.NotCarried(); n != "" {
 		return fatalf("--%s is not carried by the lab's stand-in for k3s", n)
 	}
 	if err := serve(o); err != nil {
@@ -71,26 +73,26 @@ func runAgent(args []string) int {
 	var known []string
 	for i, a := range args {
 		name, _, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
-		if _, ok := agentFlags[name]; ok {
+		if _, ok := nodeconf.AgentFlags[name]; ok {
 			known = append(known, a)
 			if !has && i+1 < len(args) {
 				known = append(known, args[i+1])
 			}
 		}
 	}
-	o, err := parseFlags(agentFlags, nil, known)
+	o, err := nodeconf.ParseFlags(nodeconf.AgentFlags, nil, known)
 	switch {
 	case err != nil:
 		return usageError(err.Error())
-	case o.get("token", "") == "" && o.get("token-file", "") == "":
+	case o.Get("token", "") == "" && o.Get("token-file", "") == "":
 		return fatalf("--token is required")
-	case o.get("server", "") == "":
+	case o.Get("server", "") == "":
 		return fatalf("--server is required")
 	}
 	return fatalf("agents are not carried by the lab's stand-in for k3s")
 }
 
-func serve(o *options) error {
+func serve(o *nodeconf.Options) error {
 	begun := time.Now()
 	// As k3s does: what it carries is found whatever PATH the image sets.
 	os.Setenv("PATH", os.Getenv("PATH")+":/bin:/bin/aux")
@@ -110,19 +112,19 @@ func serve(o *options) error {
 }
 
 // prepare lays out files and certificates; nothing runs yet.
-func prepare(o *options) (*server, error) {
+func prepare(o *nodeconf.Options) (*server, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
 	}
 	s := &server{
-		o: o, data: o.get("data-dir", "/var/lib/rancher/k3s"), node: strings.ToLower(o.get("node-name", host)),
+		o: o, data: o.Get("data-dir", "/var/lib/rancher/k3s"), node: strings.ToLower(o.Get("node-name", host)),
 		sup: &supervisor{dead: make(chan error, 1)},
 	}
 	if s.self, err = os.Executable(); err != nil {
 		return nil, err
 	}
-	if v := o.split("node-ip"); len(v) > 0 {
+	if v := o.Split("node-ip"); len(v) > 0 {
 		if s.ip = net.ParseIP(v[0]); s.ip == nil {
 			return nil, fmt.Errorf("invalid node-ip: invalid ip format '%s'", v[0])
 		}
@@ -148,8 +150,8 @@ func prepare(o *options) (*server, error) {
 // writeToken keeps the cluster's token: what was first used is what counts.
 func (s *server) writeToken() error {
 	file := filepath.Join(s.data, "server/token")
-	given := s.o.get("token", "")
-	if f := s.o.get("token-file", ""); f != "" {
+	given := s.o.Get("token", "")
+	if f := s.o.Get("token-file", ""); f != "" {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			return err
@@ -222,7 +224,7 @@ func (s *server) run(ctx context.Context, begun time.Time) error {
 	if err := stageManifests(filepath.Join(s.data, "server/manifests"), s.o, s.clusterDNS()); err != nil {
 		return err
 	}
-	go deployManifests(ctx, cfg, filepath.Join(s.data, "server/manifests"), s.node, s.o.split("disable"))
+	go deployManifests(ctx, cfg, filepath.Join(s.data, "server/manifests"), s.node, s.o.Split("disable"))
 	go s.nodeHosts(ctx, cs)
 	logf("info", "k3s is up and running")
 	if err := s.await(ctx, waitContainerd); err != nil {

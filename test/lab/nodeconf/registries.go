@@ -1,4 +1,4 @@
-package main
+package nodeconf
 
 import (
 	"fmt"
@@ -8,37 +8,40 @@ import (
 	"sort"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
 )
 
-// registries is registries.yaml.
-type registries struct {
+// Registries is registries.yaml.
+type Registries struct {
 	Mirrors map[string]struct {
-		Endpoint []string          `json:"endpoint"`
-		Rewrite  map[string]string `json:"rewrite"`
-	} `json:"mirrors"`
-	Configs map[string]registryConfig `json:"configs"`
+		Endpoint []string          `yaml:"endpoint"`
+		Rewrite  map[string]string `yaml:"rewrite"`
+	} `yaml:"mirrors"`
+	Configs map[string]registryConfig `yaml:"configs"`
+	log     Log
 }
 
 type registryConfig struct {
 	Auth *struct {
-		Username string `json:"username"`
-		Password string `json:"password"`
-		Auth     string `json:"auth"`
-		Token    string `json:"identity_token"`
-	} `json:"auth"`
+		Username string `yaml:"username"`
+		Password string `yaml:"password"`
+		Auth     string `yaml:"auth"`
+		Token    string `yaml:"identity_token"`
+	} `yaml:"auth"`
 	TLS *struct {
-		CA       string `json:"ca_file"`
-		Cert     string `json:"cert_file"`
-		Key      string `json:"key_file"`
-		Insecure bool   `json:"insecure_skip_verify"`
-	} `json:"tls"`
+		CA       string `yaml:"ca_file"`
+		Cert     string `yaml:"cert_file"`
+		Key      string `yaml:"key_file"`
+		Insecure bool   `yaml:"insecure_skip_verify"`
+	} `yaml:"tls"`
 }
 
-type registryAuth struct{ Host, Username, Password, Auth, Token string }
+// RegistryAuth are one host's credentials.
+type RegistryAuth struct{ Host, Username, Password, Auth, Token string }
 
-func readRegistries(file string) (*registries, error) {
-	r := &registries{}
+// ReadRegistries reads the file; one that is missing is empty.
+func ReadRegistries(file string, log Log) (*Registries, error) {
+	r := &Registries{log: log}
 	b, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
 		return r, nil
@@ -46,16 +49,16 @@ func readRegistries(file string) (*registries, error) {
 	if err != nil {
 		return nil, err
 	}
-	logf("info", "Using private registry config file at %s", file)
+	log("info", "Using private registry config file at %s", file)
 	if err := yaml.Unmarshal(b, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return r, nil
 }
 
-// hostFiles is what containerd reads below certs.d: a hosts.toml by folder.
+// HostFiles is what containerd reads below certs.d: a hosts.toml by folder.
 // noDefault leaves the registry itself out where a mirror is set.
-func (r *registries) hostFiles(noDefault bool) (map[string]string, error) {
+func (r *Registries) HostFiles(noDefault bool) (map[string]string, error) {
 	out := map[string]string{}
 	for host, m := range r.Mirrors {
 		var t strings.Builder
@@ -68,7 +71,7 @@ func (r *registries) hostFiles(noDefault bool) (map[string]string, error) {
 		for _, e := range m.Endpoint {
 			u, err := endpointURL(e)
 			if err != nil {
-				logf("warning", "Ignoring invalid endpoint URL for registry %s: %s", host, e)
+				r.log("warning", "Ignoring invalid endpoint URL for registry %s: %s", host, e)
 				continue
 			}
 			r.writeHost(&t, u)
@@ -119,7 +122,7 @@ func endpointURL(e string) (*url.URL, error) {
 	return u, nil
 }
 
-func (r *registries) writeHost(t *strings.Builder, u *url.URL) {
+func (r *Registries) writeHost(t *strings.Builder, u *url.URL) {
 	fmt.Fprintf(t, "\n[host.%q]\n  capabilities = [\"pull\", \"resolve\"]\n", u)
 	if u.Path != "/v2" {
 		t.WriteString("  override_path = true\n")
@@ -139,23 +142,24 @@ func (r *registries) writeHost(t *strings.Builder, u *url.URL) {
 	}
 }
 
-func (r *registries) auth() []registryAuth {
-	var out []registryAuth
+// Auth lists the credentials by host.
+func (r *Registries) Auth() []RegistryAuth {
+	var out []RegistryAuth
 	for h, c := range r.Configs {
 		if c.Auth != nil {
-			out = append(out, registryAuth{h, c.Auth.Username, c.Auth.Password, c.Auth.Auth, c.Auth.Token})
+			out = append(out, RegistryAuth{h, c.Auth.Username, c.Auth.Password, c.Auth.Auth, c.Auth.Token})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Host < out[j].Host })
 	return out
 }
 
-// write replaces the folder, so that what is no longer configured is gone.
-func (r *registries) write(dir string, noDefault bool) error {
+// Write replaces the folder, so that what is no longer configured is gone.
+func (r *Registries) Write(dir string, noDefault bool) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	files, err := r.hostFiles(noDefault)
+	files, err := r.HostFiles(noDefault)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,7 @@
-package main
+// Package nodeconf reads what a k3s server is configured by: its command line,
+// its configuration files, registries.yaml, the node's password. It is apart
+// from the stand-in so that its tests need no Kubernetes.
+package nodeconf
 
 import (
 	"fmt"
@@ -19,16 +22,17 @@ const (
 	duration
 )
 
-type flagDef struct {
+// Flag is one flag of the command line.
+type Flag struct {
 	name, short, env string
 	kind             kind
 }
 
-// serverFlags are the flags of "k3s server" (its pkg/cli/cmds server.go and
+// ServerFlags are the flags of "k3s server" (its pkg/cli/cmds server.go and
 // agent.go, with the hidden ones). What the stand-in does not act on is
 // accepted in silence, so that callers written for k3s need no change; what
 // k3s does not know is refused.
-var serverFlags = defineFlags(map[kind]string{
+var ServerFlags = defineFlags(map[kind]string{
 	text: `config,c=K3S_CONFIG_FILE vmodule log,l data-dir,d=K3S_DATA_DIR bind-address advertise-address apiserver-bind-address=K3S_APISERVER_BIND_ADDRESS
 service-node-port-range cluster-domain flannel-backend flannel-iface flannel-conf flannel-cni-conf egress-selector-mode servicelb-namespace
 write-kubeconfig,o=K3S_KUBECONFIG_OUTPUT write-kubeconfig-mode=K3S_KUBECONFIG_MODE write-kubeconfig-group=K3S_KUBECONFIG_GROUP helm-job-image
@@ -54,17 +58,17 @@ etcd-snapshot-retention etcd-s3-retention lb-server-port=K3S_LB_SERVER_PORT`,
 	duration: `etcd-snapshot-reconcile-interval etcd-s3-timeout`,
 })
 
-// agentFlags are those "k3s agent" is told its cluster by; the stand-in looks
+// AgentFlags are those "k3s agent" is told its cluster by; the stand-in looks
 // at no others.
-var agentFlags = defineFlags(map[kind]string{text: "token,t=K3S_TOKEN token-file=K3S_TOKEN_FILE server,s=K3S_URL"})
+var AgentFlags = defineFlags(map[kind]string{text: "token,t=K3S_TOKEN token-file=K3S_TOKEN_FILE server,s=K3S_URL"})
 
-func defineFlags(byKind map[kind]string) map[string]flagDef {
-	m := map[string]flagDef{}
+func defineFlags(byKind map[kind]string) map[string]Flag {
+	m := map[string]Flag{}
 	for k, words := range byKind {
 		for _, w := range strings.Fields(words) {
 			names, env, _ := strings.Cut(w, "=")
 			name, short, _ := strings.Cut(names, ",")
-			d := flagDef{name, short, env, k}
+			d := Flag{name, short, env, k}
 			m[name] = d
 			if short != "" {
 				m[short] = d
@@ -74,13 +78,13 @@ func defineFlags(byKind map[kind]string) map[string]flagDef {
 	return m
 }
 
-// options are the values given, the last one winning where only one counts.
-type options struct{ values map[string][]string }
+// Options are the values given, the last one winning where only one counts.
+type Options struct{ values map[string][]string }
 
-// parseFlags reads arguments as k3s does: config is what the configuration
+// ParseFlags reads arguments as k3s does: config is what the configuration
 // files say and comes before them, the environment counts where neither speaks.
-func parseFlags(defs map[string]flagDef, config, args []string) (*options, error) {
-	o := &options{values: map[string][]string{}}
+func ParseFlags(defs map[string]Flag, config, args []string) (*Options, error) {
+	o := &Options{values: map[string][]string{}}
 	for _, part := range [][]string{config, args} {
 		if err := o.add(defs, part); err != nil {
 			return nil, err
@@ -96,7 +100,7 @@ func parseFlags(defs map[string]flagDef, config, args []string) (*options, error
 	return o, nil
 }
 
-func (o *options) add(defs map[string]flagDef, args []string) error {
+func (o *Options) add(defs map[string]Flag, args []string) error {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if !strings.HasPrefix(a, "-") || a == "-" {
@@ -123,7 +127,7 @@ func (o *options) add(defs map[string]flagDef, args []string) error {
 	return nil
 }
 
-func (o *options) set(d flagDef, val string) error {
+func (o *Options) set(d Flag, val string) error {
 	var err error
 	switch d.kind {
 	case boolean:
@@ -140,23 +144,25 @@ func (o *options) set(d flagDef, val string) error {
 	return nil
 }
 
-func (o *options) get(name, def string) string {
+// Get returns a value that counts once, or def.
+func (o *Options) Get(name, def string) string {
 	if v := o.values[name]; len(v) > 0 && v[len(v)-1] != "" {
 		return v[len(v)-1]
 	}
 	return def
 }
 
-func (o *options) is(name string) bool {
-	b, _ := strconv.ParseBool(o.get(name, "false"))
+// Is says whether a switch is on.
+func (o *Options) Is(name string) bool {
+	b, _ := strconv.ParseBool(o.Get(name, "false"))
 	return b
 }
 
-// all returns a list's values as given: k3s does not split these at commas.
-func (o *options) all(name string) []string { return o.values[name] }
+// All returns a list's values as given: k3s does not split these at commas.
+func (o *Options) All(name string) []string { return o.values[name] }
 
-// split is for the lists that k3s does split at commas.
-func (o *options) split(name string) []string {
+// Split is for the lists that k3s does split at commas.
+func (o *Options) Split(name string) []string {
 	var out []string
 	for _, v := range o.values[name] {
 		for _, s := range strings.Split(v, ",") {
@@ -168,9 +174,9 @@ func (o *options) split(name string) []string {
 	return out
 }
 
-// merge puts a component's extra arguments (--kubelet-arg=a=b and the like)
+// Merge puts a component's extra arguments (--kubelet-arg=a=b and the like)
 // over its own: k3s replaces an argument of the same name.
-func merge(own map[string]string, extra []string) []string {
+func Merge(own map[string]string, extra []string) []string {
 	args := map[string]string{}
 	for k, v := range own {
 		args[k] = v
@@ -190,16 +196,16 @@ func merge(own map[string]string, extra []string) []string {
 	return out
 }
 
-// notCarried names a flag that changes what runs in a way the stand-in cannot
+// NotCarried names a flag that changes what runs in a way the stand-in cannot
 // follow: to go on in silence would make a test pass on something else.
-func (o *options) notCarried() string {
+func (o *Options) NotCarried() string {
 	for _, n := range []string{"rootless", "docker", "cluster-reset", "disable-agent", "disable-apiserver", "disable-etcd", "disable-controller-manager", "disable-scheduler"} {
-		if o.is(n) {
+		if o.Is(n) {
 			return n
 		}
 	}
 	for _, n := range []string{"server", "datastore-endpoint", "container-runtime-endpoint"} {
-		if o.get(n, "") != "" {
+		if o.Get(n, "") != "" {
 			return n
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package nodeconf
 
 import (
 	"fmt"
@@ -7,14 +7,17 @@ import (
 	"sort"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
 )
+
+// Log writes one line of the given level.
+type Log func(level, format string, a ...any)
 
 const defaultConfigFile = "/etc/rancher/k3s/config.yaml"
 
-// configArgs turns the configuration file and its drop-ins into arguments. A
+// ConfigArgs turns the configuration file and its drop-ins into arguments. A
 // missing file is an error only where it was named.
-func configArgs(defs map[string]flagDef, args []string) ([]string, error) {
+func ConfigArgs(defs map[string]Flag, args []string, log Log) ([]string, error) {
 	file, named := defaultConfigFile, false
 	if v := os.Getenv("K3S_CONFIG_FILE"); v != "" {
 		file, named = v, true
@@ -47,7 +50,7 @@ func configArgs(defs map[string]flagDef, args []string) ([]string, error) {
 		for k, v := range doc {
 			name := strings.TrimSuffix(k, "+")
 			if _, ok := defs[name]; !ok {
-				logf("warning", "Unknown flag --%s found in config.yaml, skipping\n", name)
+				log("warning", "Unknown flag --%s found in config.yaml, skipping\n", name)
 				continue
 			}
 			if _, ok := values[name]; !ok {
