@@ -32,6 +32,9 @@ func (c *Client) Apply(ctx context.Context, p *Plan, limit time.Duration) (Statu
 	}
 	opctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if end, ok := opctx.Deadline(); ok {
+		limit = time.Until(end) // the caller's own deadline may be nearer
+	}
 	s, err := c.connect(opctx)
 	if err != nil {
 		return Status{}, err
@@ -46,6 +49,13 @@ func (c *Client) Apply(ctx context.Context, p *Plan, limit time.Duration) (Statu
 	}
 	if err := c.settle(opctx, s, st); err != nil {
 		return Status{}, err
+	}
+	freed, err := s.reclaim(p.Rendered.Objects)
+	if err != nil {
+		return Status{}, c.failure(opctx, "free the release's volumes", err)
+	}
+	if len(freed) > 0 {
+		c.log("volumes freed for their new claims: %s", strings.Join(freed, ", "))
 	}
 	err = c.within(opctx, func() error { return c.run(s, p, st, limit) })
 	if err != nil {
@@ -130,7 +140,7 @@ func (c *Client) applyFailure(ctx, opctx context.Context, p *Plan, limit time.Du
 	case errors.Is(ctx.Err(), context.Canceled):
 		return reason.Fail(reason.New(reason.Interrupted), fmt.Errorf("install the chart %s: %w", chart, context.Canceled))
 	case opctx.Err() != nil:
-		return reason.Fail(reason.New(reason.ChartTimeout, "chart", chart, "limit", limit.String()), tidy(err))
+		return reason.Fail(reason.New(reason.ChartTimeout, "chart", chart, "limit", limit.Round(time.Millisecond).String()), tidy(err))
 	case strings.Contains(err.Error(), "invalid ownership metadata"):
 		return reason.Fail(reason.New(reason.ChartInstall, "chart", chart).
 			Do("an object of the same name belongs to somebody else: remove it, or choose another namespace: rigup install --namespace NAME"), tidy(err))

@@ -85,6 +85,9 @@ func kubeConnect(o Options) (connect func(context.Context) (*session, error), ad
 				return v.GitVersion, nil
 			},
 			exists: func(objects []Object) ([]Object, error) { return missing(ctx, work, getter, objects) },
+			reclaim: func(objects []Object) ([]string, error) {
+				return reclaim(ctx, work, o.Release, o.Namespace, objects)
+			},
 		}, nil
 	}, base.Host, nil
 }
@@ -95,6 +98,8 @@ type session struct {
 	version func() (string, error)
 	// exists returns those of the objects that are not in the cluster.
 	exists func([]Object) (gone []Object, err error)
+	// reclaim frees kept volumes of the release for their new claims, and returns their names.
+	reclaim func([]Object) (freed []string, err error)
 }
 
 // missing asks for the metadata of every object, some at a time.

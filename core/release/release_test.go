@@ -77,6 +77,7 @@ func newCluster(t *testing.T) *cluster {
 				config:  &action.Configuration{Releases: f.store, KubeClient: f.kube, Capabilities: &chartutil.Capabilities{KubeVersion: chartutil.KubeVersion{Version: kubeVersion, Major: "1", Minor: "36"}}, Log: t.Logf},
 				version: func() (string, error) { return kubeVersion, nil },
 				exists:  func([]Object) ([]Object, error) { return f.gone, nil },
+				reclaim: func([]Object) ([]string, error) { return nil, nil },
 			}, nil
 		}}
 	return f
