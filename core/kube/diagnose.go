@@ -188,10 +188,8 @@ func (c *Client) container(ctx context.Context, v *view, p *core.Pod, s core.Con
 		if t == nil || t.ExitCode == 0 {
 			return x, false
 		}
+		// It is started again: by the kubelet, or by a Job in a new pod until the Job gives up.
 		x.ended(s, t, false)
-		if p.Spec.RestartPolicy == core.RestartPolicyNever {
-			x.after = 0
-		}
 		return x, true
 	}
 	switch w.Reason {
@@ -398,6 +396,13 @@ func lastLines(text string, n int) []string {
 // reason makes the reason of a workload that is not ready.
 func (c *Client) reason(ctx context.Context, f found, v verdict, o WaitOptions, limit time.Duration) reason.Reason {
 	values := append(f.refs(o, v.pod), "image", v.image, "limit", limit.Round(time.Second).String())
+	if v.pod != nil && v.container != "" {
+		logs := v.pod.Name + " -c " + v.container
+		if v.previous {
+			logs += " --previous"
+		}
+		values = append(values, "logs", logs)
+	}
 	r := reason.New(v.class.workloadReason(), values...)
 	return r.With(c.evidence(ctx, v)...)
 }

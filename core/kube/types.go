@@ -51,6 +51,8 @@ type WaitOptions struct {
 	Since time.Time
 	// Context is the kubeconfig context, for remedies with kubectl.
 	Context string
+	// Alive, if set, is asked now and then while the API does not answer; its error ends the wait at once.
+	Alive func(context.Context) error
 	// DataDir is the data directory on the machine, named when a workload cannot write to it.
 	DataDir string
 }

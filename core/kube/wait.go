@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	core "k8s.io/api/core/v1"
+
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/reason"
 )
@@ -17,6 +19,7 @@ func (c *Client) WaitWorkloads(ctx context.Context, ws []Workload, o WaitOptions
 	p, base := newPoll(o.Stall, o.Limit), baseline{}
 	tell := teller(progress)
 	var lost error // why the last look failed
+	var asked time.Time
 	for {
 		views, err := c.lookAll(ctx, ws)
 		switch {
@@ -28,14 +31,23 @@ func (c *Client) WaitWorkloads(ctx context.Context, ws []Workload, o WaitOptions
 			if permanent(err) && p.steady("api") >= settle {
 				return err
 			}
+			if o.Alive != nil && time.Since(asked) >= alivePause {
+				if err := o.Alive(ctx); err != nil {
+					return err
+				}
+				asked = time.Now()
+			}
 		default:
 			lost = nil
 			all, n := judge(views, ws, o.Since)
 			p.advance(n)
 			tell(podsProgress(all))
 			bad, v, done := c.worst(ctx, views, all, base)
-			if done {
+			if done && (!unprobed(all) || p.steady("ready") >= unprobedTime) {
 				return nil
+			}
+			if done {
+				break // it lasts, or it does not
 			}
 			limit, over := p.over()
 			if steady := p.steady(bad.Name + v.key()); over || (v.after != never && steady >= v.after) {
@@ -49,6 +61,33 @@ func (c *Client) WaitWorkloads(ctx context.Context, ws []Workload, o WaitOptions
 			return c.interrupted(ctx)
 		}
 	}
+}
+
+// unprobedTime is how long a container without a readiness probe must stay up: the cluster calls it ready the
+// moment it starts, also one that ends right away.
+const unprobedTime = 3 * time.Second
+
+// unprobed reports whether the readiness of any pod says no more than that a container was started just now.
+func unprobed(all []found) bool {
+	for _, f := range all {
+		for _, p := range f.pods {
+			for _, k := range p.Spec.Containers {
+				if f.Kind != Job && k.ReadinessProbe == nil && startedJustNow(p, k.Name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func startedJustNow(p core.Pod, container string) bool {
+	for _, s := range p.Status.ContainerStatuses {
+		if s.Name == container && s.State.Running != nil {
+			return time.Since(s.State.Running.StartedAt.Time) < time.Minute
+		}
+	}
+	return true
 }
 
 // interrupted says how a wait was ended from outside: a deadline of the caller is one of the cluster's API for

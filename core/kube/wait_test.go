@@ -300,6 +300,61 @@ func TestWait_NewestOnly(t *testing.T) {
 	})
 }
 
+// TestG4_StartedIsNotReady holds that a container without a probe that ends right away is not called ready.
+func TestG4_StartedIsNotReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newCluster(t)
+		state := func(ready bool, s core.ContainerStatus) {
+			k.deploy("demo", "app", ready)
+			p := pod("demo", "app", "1", ready)
+			p.Spec.Containers = []core.Container{{Name: "app"}}
+			s.Name = "app"
+			p.Status.ContainerStatuses = []core.ContainerStatus{s}
+			k.pod(p)
+		}
+		state(true, core.ContainerStatus{})
+		ended := &core.ContainerStateTerminated{ExitCode: 1}
+		for n := range int32(5) {
+			at(time.Duration(n)*20*time.Second+time.Second, func() {
+				state(false, core.ContainerStatus{RestartCount: n, State: core.ContainerState{Waiting: &core.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+					LastTerminationState: core.ContainerState{Terminated: ended}})
+			})
+			at(time.Duration(n)*20*time.Second+20*time.Second, func() { state(true, core.ContainerStatus{RestartCount: n + 1}) })
+		}
+		err := k.c.WaitWorkloads(t.Context(), []Workload{{Deployment, "demo", "app"}}, WaitOptions{}, nil)
+		wantReason(t, err, reason.WorkloadCrash)
+	})
+}
+
+// TestWait_AJobMayTryAgain holds that a failed pod of a job is no failure until the job gives up.
+func TestWait_AJobMayTryAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newCluster(t)
+		j := &batch.Job{ObjectMeta: meta.ObjectMeta{Name: "x", Namespace: "demo", UID: "x"}, Status: batch.JobStatus{Failed: 1}}
+		p := &core.Pod{ObjectMeta: meta.ObjectMeta{Name: "x-1", Namespace: "demo", UID: "p", OwnerReferences: []meta.OwnerReference{{UID: "x"}}},
+			Spec: core.PodSpec{RestartPolicy: core.RestartPolicyNever}, Status: core.PodStatus{Phase: core.PodFailed, ContainerStatuses: []core.ContainerStatus{
+				{Name: "app", State: core.ContainerState{Terminated: &core.ContainerStateTerminated{ExitCode: 4}}}}}}
+		if err := errors.Join(k.f.Tracker().Add(j), k.f.Tracker().Add(p)); err != nil {
+			t.Fatal(err)
+		}
+		at(50*time.Second, func() {
+			j := j.DeepCopy()
+			j.Status.Conditions = []batch.JobCondition{{Type: batch.JobFailed, Status: core.ConditionTrue, Reason: "BackoffLimitExceeded"}}
+			if err := k.f.Tracker().Update(batch.SchemeGroupVersion.WithResource("jobs"), j, "demo"); err != nil {
+				t.Error(err)
+			}
+		})
+		began := time.Now()
+		r := wantReason(t, k.c.WaitWorkloads(t.Context(), []Workload{{Job, "demo", "x"}}, WaitOptions{Context: "c"}, nil), reason.WorkloadCrash)
+		if took := time.Since(began); took < 50*time.Second || took > 51*time.Second {
+			t.Errorf("after %s", took)
+		}
+		if len(r.Remedy) != 1 || !strings.HasSuffix(r.Remedy[0], "logs x-1 -c app shows why") {
+			t.Errorf("%q", r.Remedy)
+		}
+	})
+}
+
 // TestG4_OldPodsAreNotBlamed holds that a crash of the version before is not taken for one of the new version.
 func TestG4_OldPodsAreNotBlamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

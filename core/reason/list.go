@@ -220,7 +220,7 @@ var list = map[ID]entry{
 	WorkloadImage:       {text: "{workload} cannot start: its image {image} cannot be pulled.", remedy: []string{"check the image's name and that the cluster reaches its registry", "an image that only this machine has: rigup install --load-image {image}"}},
 	WorkloadImageDenied: {text: "{workload} cannot start: the registry refuses access to its image {image}.", remedy: []string{"docker login to that registry, then: rigup install --recreate"}},
 	WorkloadUntrusted:   {text: "{workload} cannot start: the certificate of its image's registry is not trusted.", remedy: []string{"ask your IT for the CA certificate and pass it: rigup install --recreate --ca-file FILE"}},
-	WorkloadCrash:       {text: "{workload} starts and ends again.", remedy: []string{"kubectl --context {context} -n {namespace} logs {pod} --previous shows why"}},
+	WorkloadCrash:       {text: "{workload} starts and ends again.", remedy: []string{"kubectl --context {context} -n {namespace} logs {logs} shows why"}},
 	WorkloadCredentials: {text: "{workload} was refused: its credentials are wrong.", remedy: []string{"correct them with --set or --values, then run the same command again"}},
 	WorkloadUnscheduled: {text: "{workload} does not fit on this machine.", remedy: []string{"lower what it requests with --set, or give the engine more memory and CPUs"}},
 	WorkloadDiskFull:    {text: "The cluster's disk is nearly full, so it starts nothing new.", remedy: []string{"free some space on the disk of the Docker engine; the cluster recovers by itself"}},
