@@ -75,7 +75,7 @@ type Manager struct {
 const (
 	LabelCluster = "dev.rigup.cluster" // the cluster's name
 	LabelRole    = "dev.rigup.role"    // what it is in the cluster
-	LabelSpec    = "dev.rigup.spec"    // the hash of what is fixed when a node is created
+	LabelSpec    = "dev.rigup.spec"    // the hash of how the container is set up beside its settings
 	LabelData    = "dev.rigup.data"    // the data directory as it was asked for: engines rewrite paths
 )
 

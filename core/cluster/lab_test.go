@@ -389,3 +389,51 @@ func TestLabTrouble(t *testing.T) {
 	}
 	t.Log(err)
 }
+
+// What containers wrote as root is deleted for a user who may not. Run it as another user than root.
+func TestLabRootFiles(t *testing.T) {
+	l := openLab(t)
+	base, err := os.MkdirTemp("", labCluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, outside := filepath.Join(base, "data"), filepath.Join(base, "outside")
+	if own, err := cluster.ClaimData(dir, labCluster); err != nil || !own {
+		t.Fatal(own, err)
+	}
+	if err := os.WriteFile(outside, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	id, err := l.e.CreateContainer(t.Context(), engine.ContainerSpec{Name: "labcluster-writer", Image: l.spec.Image, Network: "none",
+		Entrypoint: []string{"/bin/sh", "-c", "mkdir -m 700 -p /d/a/b && echo x > /d/a/b/c && ln -s " + outside + " /d/a/link && ln -s / /d/a/root"}, Mounts: []engine.Mount{{Bind: dir, Target: "/d"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.e.RemoveContainer(context.WithoutCancel(t.Context()), id)
+	if err := l.e.Start(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := l.e.Wait(t.Context(), id); err != nil || code != 0 {
+		t.Fatal(code, err)
+	}
+	if os.Getuid() != 0 {
+		err := l.RemoveData(t.Context(), dir, labCluster, "")
+		if reason.Of(err).ID != reason.ClusterPartLeft {
+			t.Error(err)
+		}
+		t.Log("without an image:", err)
+	}
+	if err := l.RemoveData(t.Context(), dir, labCluster, l.spec.Image); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("the directory is still there")
+	}
+	if _, err := os.Lstat(outside); err != nil {
+		t.Error("what a link points to is gone")
+	}
+	_ = os.RemoveAll(base)
+	if st, err := l.Observe(t.Context(), labCluster); err != nil || len(st.Helpers) != 0 {
+		t.Errorf("%+v %v", st, err)
+	}
+}

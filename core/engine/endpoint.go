@@ -22,7 +22,6 @@ type Surroundings struct {
 	GOOS     string
 	Env      func(name string) string
 	Home     string // the user's home directory; "" if there is none
-	User     string // the user's name, for remedies
 	Exists   func(path string) bool
 	ReadFile func(path string) ([]byte, error)
 	LookPath func(program string) (string, error)
@@ -32,7 +31,7 @@ type Surroundings struct {
 func Machine(goos string) Surroundings {
 	home, _ := os.UserHomeDir()
 	return Surroundings{
-		GOOS: goos, Env: os.Getenv, Home: home, User: os.Getenv("USER"),
+		GOOS: goos, Env: os.Getenv, Home: home,
 		Exists:   func(p string) bool { _, err := os.Lstat(p); return err == nil || errors.Is(err, fs.ErrPermission) },
 		ReadFile: os.ReadFile, LookPath: exec.LookPath,
 	}
@@ -230,17 +229,12 @@ func startRemedy(s Surroundings, tried []Endpoint) string {
 	}
 	for _, e := range tried {
 		switch {
-		case strings.Contains(e.Host, "/.colima/"), strings.Contains(e.Host, "/colima/"):
-			if installed("colima") {
-				return "colima start"
-			}
+		case strings.Contains(e.Host, "colima/") && installed("colima"):
+			return "colima start"
 		case strings.Contains(e.Host, "/.orbstack/") && s.Exists("/Applications/OrbStack.app"):
 			return "start OrbStack"
 		case strings.Contains(e.Host, "/.rd/") && installed("rdctl"):
 			return "start Rancher Desktop"
-		}
-		if e.Source != "default" {
-			continue
 		}
 	}
 	switch s.GOOS {

@@ -65,7 +65,7 @@ func New() *Engine {
 	}
 }
 
-// Killed makes every call fail after the given number of changes; Revive ends that.
+// Killed reports whether the number of changes in Kill was reached: every call fails since.
 func (e *Engine) Killed() bool { return e.killed }
 
 // Revive lets calls succeed again, as in the run after one that was killed.
