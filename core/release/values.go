@@ -167,7 +167,7 @@ func differing(a, b map[string]any) []string {
 			_, ina := a[k]
 			_, inb := b[k]
 			switch {
-			case aok && bok:
+			case aok && bok, aok && !inb && len(am) > 0, bok && !ina && len(bm) > 0:
 				walk(am, bm, here)
 			case ina != inb || !same(a[k], b[k]):
 				out = append(out, here)

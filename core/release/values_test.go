@@ -62,8 +62,8 @@ func TestMerge_Precedence(t *testing.T) {
 }
 
 func TestDiffering_NamesPathsOnly(t *testing.T) {
-	got := strings.Join(differing(map[string]any{"a": map[string]any{"b": 1, "gone": 1}, "n": float64(2)}, map[string]any{"a": map[string]any{"b": 2}, "n": int64(2), "new": "s3cret"}), " ")
-	if got != "a.b a.gone new" {
+	got := strings.Join(differing(map[string]any{"a": map[string]any{"b": 1, "gone": 1}, "n": float64(2)}, map[string]any{"a": map[string]any{"b": 2}, "n": int64(2), "new": map[string]any{"deep": "s3cret"}, "none": map[string]any{}}), " ")
+	if got != "a.b a.gone new.deep none" {
 		t.Error(got)
 	}
 }
