@@ -26,7 +26,7 @@ var engineNames = []string{"20", "29"}
 func newEngine(name string) (*engine, error) {
 	for _, n := range engineNames {
 		if n == name {
-			return &engine{name: name, dir: filepath.Join(stateDir(), "engine-"+name), net: engineNetwork(name)}, nil
+			return &engine{name: name, dir: filepath.Join(stateDir(), "engine-"+name), net: engineNetwork(stateDir(), name)}, nil
 		}
 	}
 	return nil, fmt.Errorf("no engine %q (there are %s)", name, strings.Join(engineNames, ", "))

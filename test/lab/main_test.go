@@ -42,13 +42,14 @@ func TestParseCommandLine(t *testing.T) {
 
 func TestEnginesShareNoNetwork(t *testing.T) {
 	seen := map[string]string{}
-	for _, n := range engineNames {
-		net := engineNetwork(n)
+	for _, name := range []string{defaultState + " 20", defaultState + " 29", "/tmp/a 20", "/tmp/a 29", "/tmp/b 20"} {
+		state, n, _ := strings.Cut(name, " ")
+		net := engineNetwork(state, n)
 		for _, v := range []string{net.ns, net.veth, net.host, net.eng, net.subnet} {
 			if other, ok := seen[v]; ok {
-				t.Errorf("engines %s and %s share %s", other, n, v)
+				t.Errorf("engines %s and %s share %s", other, name, v)
 			}
-			seen[v] = n
+			seen[v] = name
 		}
 		// The kernel's limit for an interface's name.
 		if len(net.veth) > 15 {

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,13 +24,29 @@ type network struct {
 	subnet    string
 }
 
-// engineNetwork derives everything from the engine's number, so that nothing
-// has to be remembered between runs.
-func engineNetwork(engine string) network {
-	return network{
-		ns: "rigup-lab-" + engine, veth: "rlab" + engine,
-		host: "10.199." + engine + ".1", eng: "10.199." + engine + ".2", subnet: "10.199." + engine + ".0/30",
+// engineNetwork derives everything from the state's folder and the engine's
+// number, so that nothing has to be remembered between runs. Names and
+// addresses belong to the machine: labs with other state folders get others.
+func engineNetwork(state, engine string) network {
+	id, third, base := "", engine, 0
+	if state != defaultState {
+		h := fnv.New32a()
+		h.Write([]byte(state))
+		id = fmt.Sprintf("%04x", h.Sum32()&0xffff)
+		// Away from the default's, which are the engines' own numbers.
+		third = strconv.Itoa(100 + int(h.Sum32()>>16)%150)
+		for i, n := range engineNames {
+			if n == engine {
+				base = 4 * i
+			}
+		}
 	}
+	addr := func(n int) string { return fmt.Sprintf("10.199.%s.%d", third, base+n) }
+	n := network{ns: "rigup-lab-" + engine, veth: "rlab" + id + engine, host: addr(1), eng: addr(2), subnet: addr(0) + "/30"}
+	if id != "" {
+		n.ns = "rigup-lab-" + id + "-" + engine
+	}
+	return n
 }
 
 func (n network) path() string { return "/run/netns/" + n.ns }

@@ -8,12 +8,14 @@ import (
 	"syscall"
 )
 
+const defaultState = "/var/lib/rigup-lab"
+
 // stateDir holds what "up" makes and "down" removes.
 func stateDir() string {
 	if d := os.Getenv("RIGUP_LAB_STATE"); d != "" {
 		return d
 	}
-	return "/var/lib/rigup-lab"
+	return defaultState
 }
 
 // cacheDir holds the finished pieces; only "clean" empties it.
