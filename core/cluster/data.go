@@ -137,14 +137,20 @@ func removeTree(dir string) error {
 	return parent.Remove(filepath.Base(dir))
 }
 
+const cleaner = `cd ` + DataPath + ` || exit 1
+for f in * .[!.]* ..?*; do
+  [ "$f" = ` + dataMarker + ` ] || rm -rf -- "./$f" || exit 1
+done`
+
 // emptyByContainer deletes what is in the directory, but not the marker, as root.
 func (m *Manager) emptyByContainer(ctx context.Context, dir, cluster, image string) error {
 	id, err := m.Engine.CreateContainer(ctx, engine.ContainerSpec{
 		Name: NamesOf(cluster).Network + "-cleaner", Image: image, Labels: labels(cluster, RoleHelper), User: "0:0",
-		// find does not follow links, and stays on the file system that was asked for.
-		Entrypoint: []string{"/bin/sh", "-c", `find ` + DataPath + ` -xdev -mindepth 1 ! -path ` + DataPath + `/` + dataMarker + ` -delete`},
+		// rm does not follow links; nothing more can be expected of a node image's small userland.
+		Entrypoint: []string{"/bin/sh", "-c", cleaner},
 		Network:    "none",
-		Mounts:     []engine.Mount{{Bind: dir, Target: DataPath}},
+		// What else is mounted below the directory is not seen, and so not deleted.
+		Mounts: []engine.Mount{{Bind: dir, Target: DataPath, Alone: true}},
 	})
 	if err != nil {
 		return err

@@ -405,7 +405,7 @@ func TestLabRootFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, err := l.e.CreateContainer(t.Context(), engine.ContainerSpec{Name: "labcluster-writer", Image: l.spec.Image, Network: "none",
-		Entrypoint: []string{"/bin/sh", "-c", "mkdir -m 700 -p /d/a/b && echo x > /d/a/b/c && ln -s " + outside + " /d/a/link && ln -s / /d/a/root"}, Mounts: []engine.Mount{{Bind: dir, Target: "/d"}}})
+		Entrypoint: []string{"/bin/sh", "-c", "mkdir -m 700 -p /d/a/b && echo x > /d/a/b/c && ln -s " + outside + " /d/a/link && ln -s / /d/a/root && ln -s / /d/.hidden && mkdir /d/..odd"}, Mounts: []engine.Mount{{Bind: dir, Target: "/d"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

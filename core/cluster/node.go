@@ -82,7 +82,11 @@ func layout(n Names, network string) engine.ContainerSpec {
 // are compared one by one.
 func layoutHash() string {
 	l := layout(NamesOf(""), "")
-	b, err := json.Marshal([]any{l.Entrypoint, l.Privileged, l.PrivateCgroup, l.Tmpfs, l.Mounts, l.Restart})
+	var mounts [][2]string
+	for _, m := range l.Mounts {
+		mounts = append(mounts, [2]string{m.Volume, m.Target})
+	}
+	b, err := json.Marshal([]any{l.Entrypoint, l.Privileged, l.PrivateCgroup, l.Tmpfs, mounts, l.Restart})
 	if err != nil {
 		panic(err) // plain fields always marshal
 	}

@@ -23,6 +23,7 @@ type Mount struct {
 	Volume   string // name of a volume; "" with Bind
 	Target   string // path in the container
 	ReadOnly bool
+	Alone    bool // Bind: without what is mounted below it
 }
 
 // Port publishes a TCP port of a container.
@@ -199,7 +200,11 @@ func (e *Engine) CreateContainer(ctx context.Context, s ContainerSpec) (string, 
 		if m.Volume != "" {
 			t, src = mount.TypeVolume, m.Volume
 		}
-		host.Mounts = append(host.Mounts, mount.Mount{Type: t, Source: src, Target: m.Target, ReadOnly: m.ReadOnly})
+		out := mount.Mount{Type: t, Source: src, Target: m.Target, ReadOnly: m.ReadOnly}
+		if m.Alone {
+			out.BindOptions = &mount.BindOptions{NonRecursive: true}
+		}
+		host.Mounts = append(host.Mounts, out)
 	}
 	for _, p := range s.Ports {
 		key := nat.Port(strconv.Itoa(int(p.Container)) + "/tcp")
