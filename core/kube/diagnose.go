@@ -190,6 +190,9 @@ func (c *Client) container(ctx context.Context, v *view, p *core.Pod, s core.Con
 		}
 		// It is started again: by the kubelet, or by a Job in a new pod until the Job gives up.
 		x.ended(s, t, false)
+		if crashes >= enoughCrashes || (s.RestartCount >= enoughCrashes && pause(s, t) >= enoughPause) {
+			x.after = 0
+		}
 		return x, true
 	}
 	switch w.Reason {
@@ -245,6 +248,19 @@ func (x *verdict) ended(s core.ContainerStatus, t *core.ContainerStateTerminated
 // enoughBackoff is the pause that the kubelet makes after the third crash in a row (10 s, 20 s, 40 s, ...). Unlike
 // the number of restarts it does not count those of last month.
 const enoughBackoff = 40 * time.Second
+
+// enoughPause is the same, measured: for up to a minute after a crash the kubelet shows the container as ended
+// and not yet as waiting, and the pause that it made before this run is what tells.
+const enoughPause = 15 * time.Second
+
+// pause is the time between the end of the run before and the start of the run that has ended now.
+func pause(s core.ContainerStatus, t *core.ContainerStateTerminated) time.Duration {
+	last := s.LastTerminationState.Terminated
+	if last == nil || last.FinishedAt.IsZero() || t.StartedAt.IsZero() {
+		return 0
+	}
+	return t.StartedAt.Sub(last.FinishedAt.Time)
+}
 
 var backoffPattern = regexp.MustCompile(`back-off (\S+) restarting`)
 
