@@ -20,8 +20,8 @@ import (
 
 // attached serves an exec: run gets the hijacked connection.
 func attached(s *server, code int, run func(conn net.Conn, in io.Reader)) {
-	s.handler["POST /containers/c/exec"] = func(w http.ResponseWriter, _ *http.Request) { answer(w, 201, map[string]string{"Id": "x"}) }
-	s.handler["POST /exec/x/start"] = func(w http.ResponseWriter, r *http.Request) {
+	s.on("POST /containers/c/exec", func(w http.ResponseWriter, _ *http.Request) { answer(w, 201, map[string]string{"Id": "x"}) })
+	s.on("POST /exec/x/start", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		conn, buf, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -30,10 +30,10 @@ func attached(s *server, code int, run func(conn net.Conn, in io.Reader)) {
 		defer conn.Close()
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
 		run(conn, buf)
-	}
-	s.handler["GET /exec/x/json"] = func(w http.ResponseWriter, _ *http.Request) {
+	})
+	s.on("GET /exec/x/json", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, map[string]any{"ID": "x", "Running": false, "ExitCode": code})
-	}
+	})
 }
 
 func TestExecStreams(t *testing.T) {
@@ -98,7 +98,7 @@ func TestCopy(t *testing.T) {
 	s := &server{}
 	e := open(t, s, Timeouts{})
 	var got []string
-	s.handler["PUT /containers/c/archive"] = func(_ http.ResponseWriter, r *http.Request) {
+	s.on("PUT /containers/c/archive", func(_ http.ResponseWriter, r *http.Request) {
 		for tr := tar.NewReader(r.Body); ; {
 			h, err := tr.Next()
 			if err != nil {
@@ -107,33 +107,33 @@ func TestCopy(t *testing.T) {
 			b, _ := io.ReadAll(tr)
 			got = append(got, fmt.Sprintf("%s %o %d:%d %q", h.Name, h.Mode, h.Uid, h.Gid, b))
 		}
-	}
+	})
 	if err := e.CopyTo(t.Context(), "c", []File{{Path: "/etc/x/", Mode: 0o755}, {Path: "/etc/x/f", Mode: 0o600, Data: []byte("hi")}}); err != nil {
 		t.Fatal(err)
 	}
 	if want := `etc/x/ 755 0:0 "";etc/x/f 600 0:0 "hi"`; strings.Join(got, ";") != want {
 		t.Errorf("%v", got)
 	}
-	s.handler["GET /containers/c/archive"] = func(w http.ResponseWriter, _ *http.Request) {
+	s.on("GET /containers/c/archive", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Docker-Container-Path-Stat", "eyJuYW1lIjoiZiJ9")
 		tw := tar.NewWriter(w)
 		_ = tw.WriteHeader(&tar.Header{Name: "f", Size: 2, Mode: 0o600, Typeflag: tar.TypeReg})
 		_, _ = tw.Write([]byte("hi"))
 		_ = tw.Close()
-	}
+	})
 	if b, err := e.CopyFrom(t.Context(), "c", "/etc/x/f"); err != nil || string(b) != "hi" {
 		t.Errorf("%q %v", b, err)
 	}
-	s.handler["GET /containers/c/archive"] = refuse(404, "Could not find the file /f in container c")
+	s.on("GET /containers/c/archive", refuse(404, "Could not find the file /f in container c"))
 	if _, err := e.CopyFrom(t.Context(), "c", "/f"); KindOf(err) != NotFound {
 		t.Error(err)
 	}
-	s.handler["GET /containers/c/archive"] = func(w http.ResponseWriter, _ *http.Request) {
+	s.on("GET /containers/c/archive", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Docker-Container-Path-Stat", "eyJuYW1lIjoiZiJ9")
 		tw := tar.NewWriter(w)
 		_ = tw.WriteHeader(&tar.Header{Name: "f", Linkname: "/etc/shadow", Typeflag: tar.TypeSymlink})
 		_ = tw.Close()
-	}
+	})
 	if _, err := e.CopyFrom(t.Context(), "c", "/f"); err == nil {
 		t.Error("a link was read")
 	}
@@ -144,14 +144,14 @@ func TestE1_StalledSave(t *testing.T) {
 	t.Cleanup(func() { close(stop) })
 	s := &server{}
 	e := open(t, s, Timeouts{Stall: 40 * time.Millisecond})
-	s.handler["GET /images/get"] = func(w http.ResponseWriter, r *http.Request) {
+	s.on("GET /images/get", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte("some"))
 		w.(http.Flusher).Flush()
 		select {
 		case <-stop:
 		case <-r.Context().Done():
 		}
-	}
+	})
 	r, err := e.Save(t.Context(), "a:1", "linux", "amd64")
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestSaveAsksForOnePlatformWhereItCan(t *testing.T) {
 		s := &server{api: api}
 		e := open(t, s, Timeouts{})
 		query := ""
-		s.handler["GET /images/get"] = func(_ http.ResponseWriter, r *http.Request) { query = r.URL.Query().Get("platform") }
+		s.on("GET /images/get", func(_ http.ResponseWriter, r *http.Request) { query = r.URL.Query().Get("platform") })
 		r, err := e.Save(t.Context(), "a:1", "linux", "arm64")
 		if err != nil {
 			t.Fatal(err)

@@ -60,7 +60,7 @@ func stream(lines ...string) http.HandlerFunc {
 func TestPullProgressAndErrors(t *testing.T) {
 	s := &server{}
 	e := open(t, s, Timeouts{})
-	s.handler["POST /images/create"] = stream(
+	s.on("POST /images/create", stream(
 		`{"status":"Pulling from a","id":"1"}`,
 		`{"status":"Already exists","id":"have"}`,
 		`{"status":"Pulling fs layer","id":"x"}`,
@@ -70,7 +70,7 @@ func TestPullProgressAndErrors(t *testing.T) {
 		`{"status":"Download complete","id":"x"}`,
 		`{"status":"Extracting","progressDetail":{"current":1,"total":999},"id":"x"}`,
 		`{"status":"Extracting","progressDetail":{"current":3,"units":"s"},"id":"y"}`,
-		`{"status":"Pull complete","id":"y"}`)
+		`{"status":"Pull complete","id":"y"}`))
 	var got []Progress
 	if err := e.Pull(t.Context(), PullOptions{Ref: "registry.test/a:1", Progress: func(p Progress) { got = append(got, p) }}); err != nil {
 		t.Fatal(err)
@@ -80,21 +80,21 @@ func TestPullProgressAndErrors(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 
-	s.handler["POST /images/create"] = stream(`{"status":"Pulling"}`, `{"errorDetail":{"message":"toomanyrequests: slow down"},"error":"toomanyrequests: slow down"}`)
+	s.on("POST /images/create", stream(`{"status":"Pulling"}`, `{"errorDetail":{"message":"toomanyrequests: slow down"},"error":"toomanyrequests: slow down"}`))
 	wantReason(t, e.Pull(t.Context(), PullOptions{Ref: "a:1"}), reason.ImageRateLimit, "docker login docker.io", "toomanyrequests")
-	s.handler["POST /images/create"] = refuse(404, "manifest for a:1 not found: manifest unknown")
+	s.on("POST /images/create", refuse(404, "manifest for a:1 not found: manifest unknown"))
 	err := e.Pull(t.Context(), PullOptions{Ref: "a:1"})
 	wantReason(t, err, reason.ImageNotFound)
 	if KindOf(err) != NotFound {
 		t.Error(KindOf(err))
 	}
 	// A stream that is cut off is not one that is done.
-	s.handler["POST /images/create"] = func(w http.ResponseWriter, _ *http.Request) {
+	s.on("POST /images/create", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"status":"Pull`))
 		w.(http.Flusher).Flush()
 		conn, _, _ := http.NewResponseController(w).Hijack()
 		conn.Close()
-	}
+	})
 	wantReason(t, e.Pull(t.Context(), PullOptions{Ref: "a:1"}), reason.ImageNetwork)
 }
 
@@ -103,14 +103,14 @@ func TestE1_StalledPull(t *testing.T) {
 	t.Cleanup(func() { close(stop) })
 	s := &server{}
 	e := open(t, s, Timeouts{Stall: 40 * time.Millisecond})
-	s.handler["POST /images/create"] = func(w http.ResponseWriter, r *http.Request) {
+	s.on("POST /images/create", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"status":"Waiting","id":"x"}` + "\n"))
 		w.(http.Flusher).Flush()
 		select {
 		case <-stop:
 		case <-r.Context().Done():
 		}
-	}
+	})
 	wantReason(t, e.Pull(t.Context(), PullOptions{Ref: "a:1"}), reason.ImageTimeout, "40ms")
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(5*time.Millisecond, cancel)
@@ -121,9 +121,9 @@ func TestE2_CredentialsTravelInTheHeader(t *testing.T) {
 	s := &server{}
 	e := open(t, s, Timeouts{})
 	var header, url string
-	s.handler["POST /images/create"] = func(_ http.ResponseWriter, r *http.Request) {
+	s.on("POST /images/create", func(_ http.ResponseWriter, r *http.Request) {
 		header, url = r.Header.Get("X-Registry-Auth"), r.URL.String()
-	}
+	})
 	c := Credentials{Username: "u", Password: "planted-secret"}
 	if err := e.Pull(t.Context(), PullOptions{Ref: "owner/name:1", Credentials: c}); err != nil {
 		t.Fatal(err)

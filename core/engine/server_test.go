@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +20,16 @@ import (
 
 // server is an engine that answers what the test says; the path's version is cut off.
 type server struct {
+	mu      sync.Mutex
 	api     string
 	handler map[string]http.HandlerFunc // by "METHOD /path"
+}
+
+// on sets what a request is answered with.
+func (s *server) on(request string, h http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler[request] = h
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +39,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Api-Version", s.api)
 	w.Header().Set("Ostype", "linux")
-	if h, ok := s.handler[r.Method+" "+path]; ok {
+	s.mu.Lock()
+	h, ok := s.handler[r.Method+" "+path]
+	s.mu.Unlock()
+	if ok {
 		h(w, r)
 		return
 	}
@@ -208,12 +220,12 @@ func TestG6_OpenTimesOut(t *testing.T) {
 	stop := make(chan struct{})
 	t.Cleanup(func() { close(stop) })
 	s := &server{api: "1.41", handler: map[string]http.HandlerFunc{}}
-	s.handler["HEAD /_ping"] = func(_ http.ResponseWriter, r *http.Request) {
+	s.on("HEAD /_ping", func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-stop:
 		case <-r.Context().Done():
 		}
-	}
+	})
 	_, err := Open(t.Context(), Options{Host: listen(t, s), MinAPI: "1.41", Surroundings: surroundings(nil, nil), Timeouts: Timeouts{Ping: 20 * time.Millisecond}})
 	wantReason(t, err, reason.EngineTimeout)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -248,19 +260,19 @@ func TestG6_AnswersAreTold(t *testing.T) {
 			conn.Close()
 		}, Unreachable, reason.EngineUnreachable},
 	} {
-		s.handler["GET /containers/x/json"] = c.h
+		s.on("GET /containers/x/json", c.h)
 		_, err := e.Container(t.Context(), "x")
 		if KindOf(err) != c.kind || reason.Of(err).ID != c.id {
 			t.Errorf("%s: kind %q, reason %s: %v", c.name, KindOf(err), reason.Of(err).ID, err)
 		}
 	}
 	wantReason(t, func() error {
-		s.handler["GET /networks"] = func(_ http.ResponseWriter, r *http.Request) {
+		s.on("GET /networks", func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-stop:
 			case <-r.Context().Done():
 			}
-		}
+		})
 		_, err := e.Networks(t.Context())
 		return err
 	}(), reason.EngineTimeout, "30ms", "list networks")
@@ -286,12 +298,12 @@ func TestProxyIsNotAsked(t *testing.T) {
 func TestInfo(t *testing.T) {
 	s := &server{}
 	e := open(t, s, Timeouts{})
-	s.handler["GET /info"] = func(w http.ResponseWriter, _ *http.Request) {
+	s.on("GET /info", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"Name":"m","ServerVersion":"20.10.24","OSType":"linux","Architecture":"aarch64","OperatingSystem":"Debian","NCPU":4,"MemTotal":1024,
 "DockerRootDir":"/var/snap/docker/common/var-lib-docker","SecurityOptions":["name=seccomp,profile=default","name=rootless"],
 "RegistryConfig":{"InsecureRegistryCIDRs":["127.0.0.0/8"],"IndexConfigs":{"docker.io":{"Secure":true},"r.test:5000":{"Secure":false}},"Mirrors":["https://m.test/"]},
 "Runtimes":{"runc":{"path":"runc"},"nvidia":{"path":"x"}},"DefaultRuntime":"runc","HttpProxy":"http://p.test","CDISpecDirs":["/etc/cdi"],"DiscoveredDevices":[{"Source":"cdi","ID":"a/b=0"}]}`))
-	}
+	})
 	in, err := e.Info(t.Context())
 	if err != nil {
 		t.Fatal(err)
