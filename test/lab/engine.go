@@ -35,10 +35,10 @@ func newEngine(name string) (*engine, error) {
 func (e *engine) socket() string           { return filepath.Join(e.dir, "docker.sock") }
 func (e *engine) containerdSocket() string { return filepath.Join(e.dir, "containerd.sock") }
 func (e *engine) containerd() daemon {
-	return daemon{"containerd", e.dir, filepath.Join(e.dir, "containerd.toml")}
+	return daemon{"containerd", "containerd", e.dir, filepath.Join(e.dir, "containerd.toml")}
 }
 func (e *engine) dockerd() daemon {
-	return daemon{"dockerd", e.dir, filepath.Join(e.dir, "daemon.json")}
+	return daemon{"dockerd", "dockerd", e.dir, filepath.Join(e.dir, "daemon.json")}
 }
 
 // start brings the engine up; one that runs and answers is left as it is.
@@ -147,12 +147,16 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", 
 func (e *engine) wait(ctx context.Context, limit time.Duration, d daemon, f func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for {
+	for missed := 0; ; {
 		err := f()
 		if err == nil {
 			return nil
 		}
-		if d.pid() == 0 {
+		// A process that becomes another program has no command line for a moment.
+		if missed++; d.pid() != 0 {
+			missed = 0
+		}
+		if missed > 2 {
 			return fmt.Errorf("%s ended: %s", d.name, logTail(d))
 		}
 		select {
@@ -224,7 +228,13 @@ func (e *engine) remove(ctx context.Context) error {
 	killLeft(ctx, e.containerdSocket())
 	unmountUnder(e.dir)
 	for _, id := range ids {
-		removeCgroup(filepath.Base(id))
+		// What was killed a moment ago may still be in its groups.
+		for range 30 {
+			if removeCgroup(filepath.Base(id)) || ctx.Err() != nil {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
 	}
 	// The parents of the groups, where no container of any engine keeps them.
 	parents, _ := filepath.Glob("/sys/fs/cgroup/*/docker")
@@ -236,10 +246,11 @@ func (e *engine) remove(ctx context.Context) error {
 }
 
 // removeCgroup removes what is left of a container's control groups, with
-// those that its own Kubernetes made below; groups with processes stay.
-func removeCgroup(id string) {
+// those that its own Kubernetes made below. It says whether all are gone.
+func removeCgroup(id string) bool {
 	tops, _ := filepath.Glob("/sys/fs/cgroup/*/docker/" + id)
 	v2, _ := filepath.Glob("/sys/fs/cgroup/docker/" + id)
+	all := true
 	for _, top := range append(tops, v2...) {
 		var dirs []string
 		filepath.WalkDir(top, func(p string, d os.DirEntry, err error) error {
@@ -249,7 +260,10 @@ func removeCgroup(id string) {
 			return nil
 		})
 		for i := len(dirs) - 1; i >= 0; i-- {
-			os.Remove(dirs[i])
+			if err := os.Remove(dirs[i]); err != nil && !os.IsNotExist(err) {
+				all = false
+			}
 		}
 	}
+	return all
 }

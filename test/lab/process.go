@@ -13,37 +13,29 @@ import (
 	"time"
 )
 
-// daemon is a long-running process of an engine, known by a pid file.
+// daemon is a long-running process of an engine. It is known by its command
+// line: a number in a file may be another process's by now, or be lost while
+// the process lives on and holds its locks.
 type daemon struct {
-	name string
-	dir  string // the engine's state: pid file and log
-	mark string // a text in its command line that no other process has
+	name    string
+	program string // file name of the executable
+	dir     string // the engine's state, where the log is
+	mark    string // an argument that no other process has: its configuration file
 }
 
-func (d daemon) pidFile() string { return filepath.Join(d.dir, d.name+".pid") }
 func (d daemon) logFile() string { return filepath.Join(d.dir, d.name+".log") }
 
-// pid is the running process, or 0. The number in the file may be another
-// process's by now, so the command line has to agree.
+// pid is the running process, or 0.
 func (d daemon) pid() int {
-	b, err := os.ReadFile(d.pidFile())
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		return 0
-	}
-	// A process that becomes another program has no command line for a moment.
-	for range 20 {
-		line := commandLine(pid)
-		if line != "" || isZombie(pid) {
-			if strings.Contains(line, d.mark) {
-				return pid
-			}
-			return 0
+	for _, p := range processes() {
+		args := strings.Fields(commandLine(p))
+		if len(args) < 2 || args[len(args)-1] != d.mark {
+			continue
 		}
-		time.Sleep(10 * time.Millisecond)
+		// nsenter is what it was a moment ago, under the same number.
+		if name := filepath.Base(args[0]); (name == d.program || name == "nsenter") && !isZombie(p) {
+			return p
+		}
 	}
 	return 0
 }
@@ -65,7 +57,7 @@ func (d daemon) start(ns string, env []string, argv ...string) error {
 	}
 	// Not waited for by anyone else: without this it stays a zombie while "up" runs.
 	go c.Wait()
-	return writeFile(d.pidFile(), []byte(strconv.Itoa(c.Process.Pid)), 0o644)
+	return nil
 }
 
 // stop ends the process, by force if it does not go within the limit.
@@ -78,7 +70,6 @@ func (d daemon) stop(limit time.Duration) {
 			gone(pid, 5*time.Second)
 		}
 	}
-	os.Remove(d.pidFile())
 }
 
 func gone(pid int, limit time.Duration) bool {

@@ -31,7 +31,7 @@ type registryInstance struct {
 // had from the open one.
 func (e *engine) registries() []registryInstance {
 	r := func(name, addr string, auth bool) registryInstance {
-		return registryInstance{daemon{"registry-" + name, e.dir, filepath.Join(e.dir, "registry-"+name+".yml")}, addr, auth}
+		return registryInstance{daemon{"registry-" + name, "docker-registry", e.dir, filepath.Join(e.dir, "registry-"+name+".yml")}, addr, auth}
 	}
 	return []registryInstance{r("auth", e.registry(), true), r("open", e.mirror(), false)}
 }
