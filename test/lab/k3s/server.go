@@ -103,11 +103,13 @@ func serve(o *nodeconf.Options) error {
 	if err != nil {
 		return err
 	}
-	defer s.sup.stop()
 	if err := s.run(ctx, begun); err != nil && ctx.Err() == nil {
+		// k3s is one process: where a part of it fails, all ends at once.
+		s.sup.kill()
 		return err
 	}
-	logf("info", "Shutdown request received: %v", context.Canceled)
+	logf("info", "Shutdown request received")
+	s.sup.stop()
 	return nil
 }
 

@@ -89,6 +89,15 @@ func (s *supervisor) stop() {
 	}
 }
 
+// kill ends the components without waiting.
+func (s *supervisor) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.procs {
+		p.cmd.Process.Kill()
+	}
+}
+
 // waitFor calls f until it succeeds or ctx ends; it returns f's last error.
 func waitFor(ctx context.Context, every time.Duration, f func() error) error {
 	return waitEvery(ctx, f, func(error) time.Duration { return every })
