@@ -83,7 +83,8 @@ func goRun(ctx context.Context, limit time.Duration, dir, log string, count *ato
 	defer f.Close()
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), env...)
+	// A go.work of the repository does not list the lab's modules.
+	c.Env = append(append(os.Environ(), "GOWORK=off"), env...)
 	c.Stdout, c.Stderr = f, &lineCounter{f, count}
 	// The compilers are children of go: without this a cancelled build waits for them.
 	c.WaitDelay = 5 * time.Second
