@@ -36,7 +36,10 @@ func ready(ctx context.Context, r *run) (step, error) {
 }
 
 func (r *run) waitOptions() kube.WaitOptions {
-	return kube.WaitOptions{Since: r.node.Node.Started, Context: kubeconfig.Context(r.cfg.Cluster), DataDir: r.node.Settings.DataDir}
+	return kube.WaitOptions{
+		Since: r.node.Node.Started, Context: kubeconfig.Context(r.cfg.Cluster), DataDir: r.node.Settings.DataDir,
+		Alive: func(ctx context.Context) error { return r.clusters.Alive(ctx, r.node) },
+	}
 }
 
 // settled counts the pods that are ready, and reports whether all are.

@@ -39,7 +39,12 @@ func remove(ctx context.Context, r *run) (step, error) {
 		}
 		st.changes = append(st.changes, c)
 	}
-	res, err := kubeconfig.CheckRemove(ctx, r.kubeconfigOptions())
+	// The context is in the file that the install wrote, whatever KUBECONFIG says today.
+	where := r.kubeconfigOptions()
+	if where.File == "" {
+		where.File = r.state.Kubeconfig
+	}
+	res, err := kubeconfig.CheckRemove(ctx, where)
 	if err != nil {
 		return step{}, err
 	}
@@ -52,7 +57,7 @@ func remove(ctx context.Context, r *run) (step, error) {
 			r.step("deleting the data")
 			err = r.clusters.RemoveData(ctx, dir, r.cfg.Cluster, r.helperImage(ctx))
 		}
-		gone, kerr := kubeconfig.Remove(ctx, r.kubeconfigOptions())
+		gone, kerr := kubeconfig.Remove(ctx, where)
 		for _, w := range gone.Warnings {
 			r.warn(w)
 		}

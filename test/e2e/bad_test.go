@@ -53,7 +53,7 @@ func TestBadInput(t *testing.T) {
 		"gpu mode":                   {2, []string{"--gpu", "maybe"}, []string{"--gpu", "maybe"}},
 		"gpu required":               {3, []string{"required"}, []string{"--gpu", "require"}},
 		"node image with moving tag": {2, []string{"latest"}, []string{"--node-image", "rancher/k3s:latest"}},
-		"node image missing":         {1, []string{"does not have", "rancher/nothing:1"}, []string{"--node-image", "rancher/nothing:1"}},
+		"node image missing":         {1, []string{"does not have", "nothing:1"}, []string{"--node-image", w.lab.Mirror + "/nothing:1"}},
 		"image to load missing":      {2, []string{"nothing/here:1"}, []string{"--load-image", "nothing/here:1"}},
 		"subnet":                     {2, []string{"--subnet", "10.1.2.3"}, []string{"--subnet", "10.1.2.3"}},
 		"mirror":                     {2, []string{"--registry-mirror", "docker.io"}, []string{"--registry-mirror", "docker.io"}},

@@ -191,7 +191,7 @@ func (w *world) job(c string) {
 		if err != nil {
 			return err
 		}
-		if !strings.Contains(string(b), `"succeeded"`) {
+		if !strings.Contains(strings.ReplaceAll(string(b), " ", ""), `"phase":"succeeded"`) {
 			return fmt.Errorf("%s", b)
 		}
 		return nil
