@@ -38,7 +38,7 @@ func TestCreateThenNothing(t *testing.T) {
 		t.Fatalf("%+v\n%+v", p, st)
 	}
 	c := r.node(t)
-	if c.Name != "rigup-t-server-0" || !c.Spec.Privileged || !c.Spec.PrivateCgroup || c.Spec.Restart != "unless-stopped" || c.Spec.Hostname != c.Name {
+	if c.Name != "rigup-t-server-0" || !c.Spec.Privileged || !c.Spec.PrivateCgroup || !c.Spec.NoInit || c.Spec.Restart != "unless-stopped" || c.Spec.Hostname != c.Name {
 		t.Errorf("%+v", c.Spec)
 	}
 	for _, want := range []string{"rigup-t-k3s", "rigup-t-kubelet", "rigup-t-identity"} {

@@ -29,6 +29,9 @@ import (
 type Files struct {
 	// Mirrors of registries, asked in this order before the registry itself.
 	Mirrors []Mirror
+	// Insecure are registries that the engine uses without trusting their certificate, or without encryption:
+	// the node must reach them the same way. Entries that are networks are passed over; images are named by host.
+	Insecure []string
 	// Credentials by registry host.
 	Credentials map[string]engine.Credentials
 	// CA holds certificates, PEM, to trust in addition.
@@ -100,6 +103,31 @@ func WithEngineMirrors(user []Mirror, engineMirrors []string) []Mirror {
 		}
 	}
 	return all
+}
+
+// CredentialHosts lists the registries whose credentials the node needs: those of the images and of the
+// mirrors, each once.
+func CredentialHosts(mirrors []Mirror, images ...string) []string {
+	var hosts []string
+	add := func(h string) {
+		if h != "" && !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	for _, i := range images {
+		if h, err := engine.RegistryHost(i); err == nil {
+			add(h)
+		}
+	}
+	for _, m := range mirrors {
+		add(m.Host)
+		for _, addr := range m.URLs {
+			if u, err := url.Parse(addr); err == nil {
+				add(u.Host)
+			}
+		}
+	}
+	return hosts
 }
 
 func loopback(host string) bool {
@@ -214,8 +242,12 @@ func (f Files) registries(public bool) ([]byte, error) {
 	type endpoints struct {
 		Endpoint []string `json:"endpoint"`
 	}
+	type tls struct {
+		SkipVerify bool `json:"insecure_skip_verify"`
+	}
 	type config struct {
-		Auth auth `json:"auth"`
+		Auth *auth `json:"auth,omitempty"`
+		TLS  *tls  `json:"tls,omitempty"`
 	}
 	out := struct {
 		Mirrors map[string]endpoints `json:"mirrors,omitempty"`
@@ -241,7 +273,19 @@ func (f Files) registries(public bool) ([]byte, error) {
 			names = append(names, "registry-1.docker.io", "index.docker.io")
 		}
 		for _, n := range names {
-			out.Configs[n] = config{a}
+			out.Configs[n] = config{Auth: &a}
+		}
+	}
+	for _, h := range f.Insecure {
+		if strings.Contains(h, "/") {
+			continue
+		}
+		c := out.Configs[h]
+		c.TLS = &tls{SkipVerify: true}
+		out.Configs[h] = c
+		if _, ok := out.Mirrors[h]; !ok {
+			// As the engine does: encrypted first, in the open if that is all there is.
+			out.Mirrors[h] = endpoints{[]string{"https://" + h, "http://" + h}}
 		}
 	}
 	if len(out.Mirrors)+len(out.Configs) == 0 {

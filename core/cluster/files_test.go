@@ -28,6 +28,9 @@ func TestMirrors(t *testing.T) {
 		_, err := ParseMirrors([]string{bad})
 		wantReason(t, err, reason.UsageValue, "--registry-mirror")
 	}
+	if got := CredentialHosts(m, "owner/name:1", "registry.test/a:1", "docker.io/x:1", ""); strings.Join(got, " ") != "docker.io registry.test a.test b.test ghcr.io c.test" {
+		t.Errorf("%v", got)
+	}
 	all := WithEngineMirrors(m, []string{"http://127.0.0.1:5000/", "http://localhost:5000", "https://b.test/", "http://10.1.2.3:5000/", "http://[::1]:5000"})
 	if !slices.Equal(all[0].URLs, []string{"https://a.test", "https://b.test", "http://10.1.2.3:5000"}) || len(m[0].URLs) != 2 {
 		t.Errorf("%+v", all)
@@ -59,6 +62,41 @@ func TestRegistriesFile(t *testing.T) {
       username: u
 mirrors:
   docker.io:
+    endpoint:
+    - https://m.test
+`
+	if string(b) != want {
+		t.Errorf("%s", b)
+	}
+}
+
+// What the engine reaches without trust or encryption, the node must reach too.
+func TestInsecureRegistriesOfTheEngineAreTheNodesToo(t *testing.T) {
+	f := Files{
+		Mirrors:     []Mirror{{"b.test", []string{"https://m.test"}}},
+		Insecure:    []string{"127.0.0.0/8", "a.test:5000", "b.test"},
+		Credentials: map[string]engine.Credentials{"a.test:5000": {Username: "u", Password: "p"}},
+	}
+	b, err := f.registries(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `configs:
+  a.test:5000:
+    auth:
+      password: p
+      username: u
+    tls:
+      insecure_skip_verify: true
+  b.test:
+    tls:
+      insecure_skip_verify: true
+mirrors:
+  a.test:5000:
+    endpoint:
+    - https://a.test:5000
+    - http://a.test:5000
+  b.test:
     endpoint:
     - https://m.test
 `
@@ -208,6 +246,8 @@ func TestLoadFromEngine(t *testing.T) {
 	}
 	_, err := r.LoadFromEngine(t.Context(), st, "none:1")
 	wantReason(t, err, reason.ImageNotPresent, "none:1")
+	_, err = r.LoadFromEngine(t.Context(), st, "app@sha256:"+strings.Repeat("0", 64))
+	wantReason(t, err, reason.UsageValue, "by its tag")
 
 	d.fails = "ctr: no space left on device"
 	r.e.Images["app:1"] = engine.Image{ID: "sha256:three"}

@@ -85,6 +85,10 @@ func (m *Manager) LoadImage(ctx context.Context, st State, ref, id string, open 
 // LoadFromEngine streams an image of the engine into the node, its own platform alone, without a file in
 // between. It does nothing when the node has it. It reports whether it loaded something.
 func (m *Manager) LoadFromEngine(ctx context.Context, st State, ref string) (bool, error) {
+	if strings.Contains(ref, "@") {
+		// An engine's archive carries tags only, and packs layers anew, so the digest would not be the image's.
+		return false, reason.Fail(reason.New(reason.UsageValue, "flag", "--load-image", "value", ref, "allowed", "name the image by its tag"), nil)
+	}
 	img, err := m.Engine.Image(ctx, ref)
 	if engine.KindOf(err) == engine.NotFound {
 		return false, reason.Fail(reason.New(reason.ImageNotPresent, "image", ref), err)

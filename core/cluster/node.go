@@ -16,9 +16,10 @@ const apiPort = 6443 // k3s's, in the node
 // only where the engine's machine has it.
 const modulesPath = "/lib/modules"
 
-// boot starts k3s. k3s must be process 1 of the node, so there is no other init in front of it (no
-// HostConfig.Init, and exec below): only as process 1 does it move itself out of the root cgroup, which on
-// cgroup v2 has to be empty before controllers can be enabled for pods, and reap the containers' shims.
+// boot starts k3s. k3s must be process 1 of the node, so there is no other init in front of it
+// (NoInit, and exec below): only as process 1 does it move itself out of the root cgroup, which on
+// cgroup v2 has to be empty before controllers can be enabled for pods, and reap the containers' shims
+// (in k3s's sources EvacuateCgroup2 and forkIfLoggingOrReaping in pkg/cli/cmds ask for process id 1).
 //
 // Drop-ins are named as under k3d, so that a node image works in both. One that fails never keeps the node
 // from booting (invariant N5).
@@ -57,6 +58,8 @@ func layout(n Names, network string) engine.ContainerSpec {
 		Entrypoint: []string{"/bin/sh", "-c", boot, "k3s"},
 		// The kubelet mounts, containerd makes namespaces and cgroups, kube-proxy writes iptables rules.
 		Privileged: true,
+		// See boot.
+		NoInit: true,
 		// The node's pods must not share /sys/fs/cgroup/kubepods with another kubelet of the machine: each
 		// would kill the other's pods.
 		PrivateCgroup: true,
@@ -86,7 +89,7 @@ func layoutHash() string {
 	for _, m := range l.Mounts {
 		mounts = append(mounts, [2]string{m.Volume, m.Target})
 	}
-	b, err := json.Marshal([]any{l.Entrypoint, l.Privileged, l.PrivateCgroup, l.Tmpfs, mounts, l.Restart})
+	b, err := json.Marshal([]any{l.Entrypoint, l.Privileged, l.NoInit, l.PrivateCgroup, l.Tmpfs, mounts, l.Restart})
 	if err != nil {
 		panic(err) // plain fields always marshal
 	}

@@ -63,14 +63,16 @@ type ContainerSpec struct {
 	Privileged bool
 	// PrivateCgroup gives the container a cgroup namespace of its own.
 	PrivateCgroup bool
-	Tmpfs         map[string]string // path to mount options
-	Mounts        []Mount
-	Network       string // name or id; "" is the engine's default bridge, "none" is none
-	Ports         []Port
-	Restart       string // restart policy: "", unless-stopped
-	Devices       []Device
-	Requests      []DeviceRequest
-	Groups        []string // further groups of the process
+	// NoInit keeps an engine that puts an init process in front of every container from doing so here.
+	NoInit   bool
+	Tmpfs    map[string]string // path to mount options
+	Mounts   []Mount
+	Network  string // name or id; "" is the engine's default bridge, "none" is none
+	Ports    []Port
+	Restart  string // restart policy: "", unless-stopped
+	Devices  []Device
+	Requests []DeviceRequest
+	Groups   []string // further groups of the process
 }
 
 // Container is a container as the engine describes it. Lists fill in only the fields up to State.
@@ -192,6 +194,9 @@ func (e *Engine) CreateContainer(ctx context.Context, s ContainerSpec) (string, 
 	cfg := &container.Config{Image: s.Image, Labels: s.Labels, Hostname: s.Hostname, Entrypoint: s.Entrypoint, Cmd: s.Cmd, Env: s.Env, User: s.User}
 	host := &container.HostConfig{Privileged: s.Privileged, Tmpfs: s.Tmpfs, NetworkMode: container.NetworkMode(s.Network),
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyMode(s.Restart)}, GroupAdd: s.Groups}
+	if s.NoInit {
+		host.Init = new(bool)
+	}
 	if s.PrivateCgroup {
 		host.CgroupnsMode = container.CgroupnsModePrivate
 	}

@@ -194,6 +194,7 @@ func (r *run) spec(ctx context.Context) (cluster.Spec, error) {
 func (r *run) files(ctx context.Context) (cluster.Files, error) {
 	f := cluster.Files{
 		Mirrors:     cluster.WithEngineMirrors(mirrors(r.cfg.Mirrors.Value), r.info.Mirrors),
+		Insecure:    r.info.Insecure,
 		Credentials: map[string]engine.Credentials{},
 		Proxy:       cluster.ProxyOf(r.info, r.deps.Env),
 	}
@@ -204,17 +205,7 @@ func (r *run) files(ctx context.Context) (cluster.Files, error) {
 		}
 		f.CA = ca
 	}
-	hosts := map[string]bool{"docker.io": true}
-	if host, err := engine.RegistryHost(r.cfg.NodeImage); err == nil {
-		hosts[host] = true
-	}
-	for _, m := range f.Mirrors {
-		hosts[m.Host] = true
-		for _, u := range m.URLs {
-			hosts[hostOf(u)] = true
-		}
-	}
-	for host := range hosts {
+	for _, host := range cluster.CredentialHosts(f.Mirrors, r.deps.Pins.K3s.Image, r.cfg.NodeImage) {
 		c, err := r.deps.Credentials(ctx, host)
 		if err != nil {
 			// A credential helper that does not work is no reason to stop: public images need none.
@@ -243,13 +234,6 @@ func mirrors(in []config.Mirror) []cluster.Mirror {
 		out[i].URLs = append(out[i].URLs, m.URL)
 	}
 	return out
-}
-
-// hostOf is the host of a mirror's address, with its port.
-func hostOf(addr string) string {
-	_, rest, _ := strings.Cut(addr, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	return host
 }
 
 func (r *run) kubeconfigOptions() kubeconfig.Options {

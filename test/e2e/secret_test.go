@@ -66,8 +66,8 @@ func TestN3_E2_PrivateRegistry(t *testing.T) {
 	})
 
 	const proxyPassword = "proxy-pass-4711"
-	proxy := "http://ada:" + proxyPassword + "@127.0.0.9:3128"
-	env := []string{"HTTPS_PROXY=" + proxy, "http_proxy=" + proxy}
+	proxy := "http://ada:" + proxyPassword + "@192.0.2.9:3128"
+	env := []string{"HTTPS_PROXY=" + proxy, "HTTP_PROXY=" + proxy, "NO_PROXY=" + w.lab.Address}
 	r := w.runEnv(env, "install", "--cluster", c, "--node-image", image, "--verbose")
 	if r.exit != 0 {
 		t.Fatal("install failed")
@@ -96,7 +96,7 @@ func TestN3_E2_PrivateRegistry(t *testing.T) {
 		logs, err := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "logs", n.ID).CombinedOutput()
 		must(t, err)
 		places = append(places, "node log\n"+string(logs))
-		ps, err := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "top", n.ID, "-eo", "args").CombinedOutput()
+		ps, err := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "top", n.ID, "-eo", "pid,args").CombinedOutput()
 		must(t, err)
 		places = append(places, "processes\n"+string(ps))
 		files := 0
