@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 )
@@ -33,7 +34,7 @@ func (e *Engine) exec(ctx context.Context, id string, o ExecOptions) (int, error
 	if err != nil {
 		return 0, err
 	}
-	conn, err := e.cli.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
+	conn, err := e.attach(ctx, made.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -80,6 +81,31 @@ func (e *Engine) exec(ctx context.Context, id string, o ExecOptions) (int, error
 		return 0, err
 	}
 	return in.ExitCode, nil
+}
+
+// attach starts an exec. The client waits for the engine's answer without looking at the context, so that is
+// done here: an engine that never answers costs a goroutine, not the run.
+func (e *Engine) attach(ctx context.Context, id string) (types.HijackedResponse, error) {
+	type answer struct {
+		conn types.HijackedResponse
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		conn, err := e.cli.ContainerExecAttach(ctx, id, container.ExecAttachOptions{})
+		got <- answer{conn, err}
+	}()
+	select {
+	case a := <-got:
+		return a.conn, a.err
+	case <-ctx.Done():
+		go func() {
+			if a := <-got; a.err == nil {
+				a.conn.Close()
+			}
+		}()
+		return types.HijackedResponse{}, ctx.Err()
+	}
 }
 
 func writer(w io.Writer) io.Writer {

@@ -74,24 +74,40 @@ func TestExecBrokenInput(t *testing.T) {
 
 func TestE1_ExecEndsWithItsContext(t *testing.T) {
 	s := &server{}
-	e := open(t, s, Timeouts{Exec: 30 * time.Millisecond})
-	gone := make(chan struct{}, 2)
+	e := open(t, s, Timeouts{})
+	begun, gone := make(chan struct{}, 1), make(chan struct{}, 1)
 	attached(s, 0, func(_ net.Conn, in io.Reader) {
+		begun <- struct{}{}
 		_, _ = io.ReadAll(in)
 		gone <- struct{}{}
 	})
-	// Its own deadline.
-	_, err := e.Exec(t.Context(), "c", ExecOptions{Cmd: []string{"sleep"}})
-	wantReason(t, err, reason.EngineTimeout, "30ms", "run sleep")
-	<-gone // the connection was cut
-	// The caller's end, while the input never does.
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel)
-	pr, pw := io.Pipe()
+	pr, pw := io.Pipe() // an input that never ends
 	defer pw.Close()
-	_, err = e.Exec(ctx, "c", ExecOptions{Cmd: []string{"sleep"}, Stdin: pr})
-	wantReason(t, err, reason.Interrupted)
-	<-gone
+	for _, in := range []io.Reader{nil, pr} {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-begun
+			cancel()
+		}()
+		_, err := e.Exec(ctx, "c", ExecOptions{Cmd: []string{"sleep"}, Stdin: in})
+		wantReason(t, err, reason.Interrupted)
+		<-gone // the connection was cut
+		cancel()
+	}
+}
+
+func TestE1_ExecHasADeadline(t *testing.T) {
+	s := &server{}
+	e := open(t, s, Timeouts{Exec: 50 * time.Millisecond})
+	stop := make(chan struct{})
+	t.Cleanup(func() { close(stop) }) // before the server waits for its handlers
+	attached(s, 0, func(net.Conn, io.Reader) { <-stop })
+	_, err := e.Exec(t.Context(), "c", ExecOptions{Cmd: []string{"sleep"}})
+	wantReason(t, err, reason.EngineTimeout, "50ms", "run sleep")
+	// The engine takes the request and says nothing at all.
+	s.on("POST /exec/x/start", func(http.ResponseWriter, *http.Request) { <-stop })
+	_, err = e.Exec(t.Context(), "c", ExecOptions{Cmd: []string{"sleep"}})
+	wantReason(t, err, reason.EngineTimeout)
 }
 
 func TestCopy(t *testing.T) {
