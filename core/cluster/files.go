@@ -284,8 +284,9 @@ func (f Files) registries(public bool) ([]byte, error) {
 		c.TLS = &tls{SkipVerify: true}
 		out.Configs[h] = c
 		if _, ok := out.Mirrors[h]; !ok {
-			// As the engine does: encrypted first, in the open if that is all there is.
-			out.Mirrors[h] = endpoints{[]string{"https://" + h, "http://" + h}}
+			// With TLS settings, containerd tries an http endpoint encrypted first, as the engine does. k3s adds the
+			// https endpoint by itself, and must not find it here already.
+			out.Mirrors[h] = endpoints{[]string{"http://" + h}}
 		}
 	}
 	if len(out.Mirrors)+len(out.Configs) == 0 {

@@ -94,7 +94,6 @@ func TestInsecureRegistriesOfTheEngineAreTheNodesToo(t *testing.T) {
 mirrors:
   a.test:5000:
     endpoint:
-    - https://a.test:5000
     - http://a.test:5000
   b.test:
     endpoint:

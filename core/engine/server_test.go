@@ -238,7 +238,7 @@ func TestG6_AnswersAreTold(t *testing.T) {
 	stop := make(chan struct{})
 	t.Cleanup(func() { close(stop) })
 	s := &server{}
-	e := open(t, s, Timeouts{Query: 30 * time.Millisecond})
+	e := open(t, s, Timeouts{Query: 250 * time.Millisecond})
 	for _, c := range []struct {
 		name string
 		h    http.HandlerFunc
@@ -275,7 +275,7 @@ func TestG6_AnswersAreTold(t *testing.T) {
 		})
 		_, err := e.Networks(t.Context())
 		return err
-	}(), reason.EngineTimeout, "30ms", "list networks")
+	}(), reason.EngineTimeout, "250ms", "list networks")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := e.Networks(ctx); KindOf(err) != Canceled || !errors.Is(err, context.Canceled) || reason.Of(err).ID != reason.Interrupted {
