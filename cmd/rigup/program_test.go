@@ -22,12 +22,11 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // scripted is a runner that does what a test says, and keeps what it was asked.
 type scripted struct {
-	asked   options
-	calls   []string
-	play    func(ctx context.Context, sink event.Sink) int
-	status  report.Status
-	err     error
-	waiting chan struct{} // closed when a run has begun
+	asked  options
+	calls  []string
+	play   func(ctx context.Context, sink event.Sink) int
+	status report.Status
+	err    error
 }
 
 func (s *scripted) run(ctx context.Context, call string, sink event.Sink) int {

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -271,7 +270,5 @@ func (f *releaseFake) Apply(_ context.Context, p *release.Plan, _ time.Duration)
 	f.status.Chart, f.status.ChartVersion = "rigup", "0.1.0"
 	return f.status, nil
 }
-
-var errBroken = errors.New("input/output error")
 
 func (m *machine) dir() string { return filepath.Join(m.home, ".rigup/clusters/demo") }

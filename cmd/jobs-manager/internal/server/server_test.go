@@ -80,8 +80,8 @@ func TestReady_IsBoundedAndAskedOnce(t *testing.T) {
 		s.handler.ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
 		return w.Code
 	}
-	if get() != 200 || get() != 200 || asked != 1 {
-		t.Errorf("asked %d times", asked)
+	if first, second := get(), get(); first != 200 || second != 200 || asked != 1 {
+		t.Errorf("%d, then %d, asked %d times", first, second, asked)
 	}
 	err = errors.New("refused")
 	now = now.Add(fresh)
