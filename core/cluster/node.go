@@ -23,12 +23,34 @@ const modulesPath = "/lib/modules"
 //
 // Drop-ins are named as under k3d, so that a node image works in both. One that fails never keeps the node
 // from booting (invariant N5).
+//
+// On a network of its own the node asks the engine's name server at 127.0.0.11, which pods cannot reach: there
+// it is the pod itself. k3s would give them a public server instead, which many networks block and which knows
+// no names of the company's. So the name server is offered at the node's address, where pods reach it. The
+// engine chooses its port anew at every start, and the node's address too. If any of this cannot be done, k3s
+// gets the node's own file and decides by itself.
 const boot = `[ -s ` + proxyPath + ` ] && . ` + proxyPath + `
+offer_dns() {
+  grep -q '^nameserver 127\.0\.0\.11$' /etc/resolv.conf || return 0
+  ip=$(hostname -i | cut -d ' ' -f 1)
+  for p in udp tcp; do
+    port=$(iptables-save -t nat | sed -n "s/^-A DOCKER_OUTPUT .*-p $p .*--to-destination 127\.0\.0\.11:\([0-9]*\).*/\1/p" | head -n 1)
+    [ -n "$ip" ] && [ -n "$port" ] || return 1
+    iptables -t nat -A PREROUTING -d "$ip" -p $p --dport 53 -j DNAT --to-destination "127.0.0.11:$port" || return 1
+  done
+  echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet || return 1
+  sed "s/127\.0\.0\.11/$ip/" /etc/resolv.conf > ` + resolvPath + `
+}
+cp /etc/resolv.conf ` + resolvPath + `
+offer_dns || echo "rigup: the engine's name server cannot be offered to pods" >&2
 for f in /bin/k3d-entrypoint-*.sh; do
   [ -f "$f" ] || continue
   /bin/sh "$f" || echo "rigup: $f ended with $?; the node starts without what it does" >&2
 done
 exec /bin/k3s "$@"`
+
+// resolvPath is what pods are told about name servers. It is written at every start.
+const resolvPath = "/etc/rigup/resolv.conf"
 
 // container is the node as the engine is to make it.
 func (s Spec) container(set Settings, network string, withModules bool) engine.ContainerSpec {

@@ -119,6 +119,8 @@ func (s Spec) server() []string {
 		"--node-name=" + NamesOf(s.Cluster).Node,
 		// The address at which this machine sees the API must be in its certificate.
 		"--tls-san=127.0.0.1",
+		// What the boot script found out about name servers that pods can reach.
+		"--resolv-conf=" + resolvPath,
 		// The kubeconfig in the node carries the administrator's key.
 		"--write-kubeconfig-mode=600",
 	}

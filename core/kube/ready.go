@@ -143,7 +143,7 @@ func (l readyLook) progress(p *poll) event.Progress {
 	if l.link == linkCore && len(l.all) > 0 {
 		return podsProgress(l.all)
 	}
-	what := map[link]string{linkAPI: "the cluster's API", linkNode: "the node", linkAccount: "the cluster's accounts", linkCore: "the cluster's own pods"}[l.link]
+	what := map[link]string{linkAPI: "waiting for the cluster's API", linkNode: "waiting for the node", linkAccount: "waiting for the cluster's accounts", linkCore: "waiting for the cluster's own pods"}[l.link]
 	return event.Progress{Unit: event.Seconds, Done: int64(time.Since(p.began).Seconds()), Total: int64(p.stall.Seconds()), What: what}
 }
 

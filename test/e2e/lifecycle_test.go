@@ -177,14 +177,15 @@ func (w *world) kubeconfig(c string) {
 	contains(w.t, w.ok("kubeconfig", "--cluster", c).stdout, "https://127.0.0.1:", "rigup-"+c)
 }
 
-// job asks the jobs-manager for a job through the API server's proxy, and waits for it to succeed.
+// job asks the jobs-manager for a job through the API server's proxy, and waits for it to succeed. The job
+// looks up a name that only the engine's name server knows, so it fails where pods cannot reach that.
 func (w *world) job(c string) {
 	cs := w.kube(c)
 	svc := w.service(cs)
 	post := func(body string) ([]byte, error) {
 		return cs.CoreV1().RESTClient().Post().AbsPath(svc+"/v1/jobs").SetHeader("Content-Type", "application/json").Body([]byte(body)).DoRaw(w.ctx())
 	}
-	_, err := post(`{"name": "hello", "image": "busybox:1.37", "command": ["sh", "-c", "echo $WHO > /data/hello-from-job && cat /data/hello-from-job"], "env": {"WHO": "ada"}, "resources": {"cpu": "100m", "memory": "64Mi"}}`)
+	_, err := post(`{"name": "hello", "image": "busybox:1.37", "command": ["sh", "-c", "nslookup rigup-life-server-0. && echo $WHO > /data/hello-from-job && cat /data/hello-from-job"], "env": {"WHO": "ada"}, "resources": {"cpu": "100m", "memory": "64Mi"}}`)
 	must(w.t, err)
 	eventually(w.t, "the job succeeds", 90*time.Second, func() error {
 		b, err := cs.CoreV1().RESTClient().Get().AbsPath(svc + "/v1/jobs/hello").DoRaw(w.ctx())
