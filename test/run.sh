@@ -27,12 +27,30 @@ mkdir -p bin
 go test -c -o bin/e2e.test ./test/e2e
 export RIGUP_BIN=$PWD/bin/rigup RIGUP_TREE=$PWD
 program=$(lab info --engine "${engines%% *}" | sed -n 's/.*"lab": "\(.*\)".*/\1/p')
+inside() { "$program" exec --engine "$1" --dir "$PWD/test/e2e" -- "${@:2}"; }
 for e in $engines; do
-  # Everything runs on the first engine; on the others what depends on the engine.
-  run=${RUN:-.}
-  [ "$e" = "${engines%% *}" ] || run=${RUN:-Lifecycle|PrivateRegistry|BringYourOwnChart|NotOurs}
-  say "engine $e"
   export RIGUP_LAB_INFO=$PWD/bin/lab-$e.json
   lab info --engine "$e" > "$RIGUP_LAB_INFO"
-  "$program" exec --engine "$e" --dir "$PWD/test/e2e" -- "$PWD/bin/e2e.test" -test.run "$run" -test.timeout 60m ${VERBOSE:+-test.v}
+  if [ "$e" = "${engines%% *}" ]; then
+    run=${RUN:-.}
+  else
+    # Everything runs on the first engine; on the others what depends on the engine.
+    run=${RUN:-Lifecycle|PrivateRegistry|BringYourOwnChart|NotOurs}
+  fi
+  say "the program, on engine $e"
+  inside "$e" "$PWD/bin/e2e.test" -test.run "$run" -test.timeout 60m ${VERBOSE:+-test.v}
 done
+[ -z "${RUN:-}" ] || exit 0
+
+e=${engines%% *}
+say "packages on their own, on engine $e"
+go test -c -tags lab -o bin/cluster.test ./core/cluster
+go test -c -o bin/release.test ./core/release
+home=$(mktemp -d)
+trap 'rm -rf "$home"' EXIT
+export RIGUP_ROOT=$PWD RIGUP_STATIC=$RIGUP_BIN RIGUP_LAB_REGISTRY
+RIGUP_LAB_REGISTRY=$(sed -n 's/.*"address": "\(.*:5000\)".*/\1/p' "bin/lab-$e.json")
+inside "$e" "$PWD/bin/cluster.test" -test.run Lab -test.timeout 15m ${VERBOSE:+-test.v}
+inside "$e" env HOME="$home" "$RIGUP_BIN" install --cluster live > /dev/null
+inside "$e" env RIGUP_TEST_KUBECONFIG="$home/.kube/config" "$PWD/bin/release.test" -test.run Live ${VERBOSE:+-test.v}
+inside "$e" env HOME="$home" "$RIGUP_BIN" uninstall --cluster live --delete-data --yes > /dev/null

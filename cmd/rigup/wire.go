@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
 	"os"
 	"os/user"
 	"runtime"
@@ -77,8 +80,29 @@ func newRunner(_ context.Context, o options) (runner, error) {
 		Credentials: keychain.For,
 		Kube:        func(kubeconfig []byte) (kube.API, error) { return kube.New(kubeconfig) },
 		Release:     func(o release.Options) (pipeline.Release, error) { return release.New(o) },
+		Registry:    release.RegistryOptions{Transport: trusting(o.CAFile.Value)},
 		Ask:         o.Ask,
 	}}, nil
+}
+
+// trusting is how charts are fetched where the owner's network has a CA of its own; nil: as the system does. A
+// file that cannot be read is named by the preflight.
+func trusting(caFile string) http.RoundTripper {
+	ca, err := os.ReadFile(caFile)
+	if caFile == "" || err != nil {
+		return nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	pool.AppendCertsFromPEM(ca)
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2:   true,
+	}
 }
 
 // thisProcess is who holds the lock: for the message to whoever finds it held.

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +12,13 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/image"
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
@@ -26,6 +35,30 @@ func (w *world) pinnedImage() string {
 	var p struct{ K3s struct{ Image string } }
 	must(w.t, yaml.Unmarshal(b, &p))
 	return p.K3s.Image
+}
+
+// login writes a Docker configuration with the lab registry's credentials.
+func (w *world) login() {
+	w.t.Helper()
+	auth := base64.StdEncoding.EncodeToString([]byte(w.lab.Registry.User + ":" + w.lab.Registry.Password))
+	config, err := json.Marshal(map[string]any{"auths": map[string]any{w.lab.Registry.Address: map[string]string{"auth": auth}}})
+	must(w.t, err)
+	write(w.t, filepath.Join(w.home, ".docker/config.json"), string(config))
+}
+
+// pushChart puts a chart archive into the lab's registry, as helm push does.
+func (w *world) pushChart(archive, repository string) (ref string) {
+	w.t.Helper()
+	b, err := os.ReadFile(archive)
+	must(w.t, err)
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), "application/vnd.cncf.helm.config.v1+json")
+	img, err = mutate.AppendLayers(img, static.NewLayer(b, "application/vnd.cncf.helm.chart.content.v1.tar+gzip"))
+	must(w.t, err)
+	ref = w.lab.Registry.Address + "/" + repository
+	tag, err := name.ParseReference(ref)
+	must(w.t, err)
+	must(w.t, remote.Write(tag, img, remote.WithAuth(&authn.Basic{Username: w.lab.Registry.User, Password: w.lab.Registry.Password})))
+	return ref
 }
 
 // podPulls waits until the pod's image was pulled and its container ran.
@@ -106,6 +139,16 @@ func TestBringYourOwnChart(t *testing.T) {
 		}
 		if w.at(t).install(c, "--chart", tgz, "--release", "isv", "--namespace", "isv").Result.Changed {
 			t.Error("the same chart, packed, is a change")
+		}
+	})
+	t.Run("from a registry, with credentials", func(t *testing.T) {
+		w := w.at(t)
+		ref := w.pushChart(filepath.Join(w.home, "isv-1.0.0.tgz"), "private/isv:1.0.0")
+		args := []string{"--chart", "oci://" + ref, "--release", "isv", "--namespace", "isv"}
+		w.fails(1, []string{"refused access", w.lab.Registry.Address}, append([]string{"install", "--cluster", c}, args...)...)
+		w.login()
+		if w.install(c, args...).Result.Changed {
+			t.Error("the same chart, from a registry, is a change")
 		}
 	})
 	t.Run("a workload that cannot start says why", func(t *testing.T) {

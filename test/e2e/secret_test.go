@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,10 +39,8 @@ func TestN3_E2_PrivateRegistry(t *testing.T) {
 	pinned := w.pinnedImage()
 	image := reg.Address + "/private/k3s:" + pinned[strings.LastIndexByte(pinned, ':')+1:]
 	auth := base64.StdEncoding.EncodeToString([]byte(reg.User + ":" + reg.Password))
-	config, err := json.Marshal(map[string]any{"auths": map[string]any{reg.Address: map[string]string{"auth": auth}}})
-	must(t, err)
 	dockerConfig := filepath.Join(w.home, ".docker")
-	write(t, filepath.Join(dockerConfig, "config.json"), string(config))
+	w.login()
 	docker := func(args ...string) {
 		t.Helper()
 		cmd := exec.Command("docker", append([]string{"--config", dockerConfig, "-H", "unix://" + w.lab.Socket}, args...)...)
