@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
+	"log"
 	"net/http"
 	"os"
 	"os/user"
@@ -54,6 +56,8 @@ const factLimit = 5 * time.Second
 // newRunner connects the parts that do the work. It is the only place that knows them, and it is called when a
 // command needs them, so that the others start at once.
 func newRunner(_ context.Context, o options) (runner, error) {
+	// Helm's libraries write remarks about charts to the standard logger, which is the terminal.
+	log.SetOutput(io.Discard)
 	p, err := pins.Read(rigup.Files)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -111,6 +112,9 @@ func (r *run) planRelease(ctx context.Context) (*release.Plan, Release, error) {
 		return nil, nil, err
 	}
 	p, err := client.Plan(ctx, r.chart, values)
+	if why := new(reason.Error); before != nil && errors.As(err, &why) && why.Reason.ID == reason.ChartValues {
+		err = &reason.Error{Reason: why.Reason.Do("rigup install --reset-values forgets the values of earlier installs"), Err: why.Err}
+	}
 	return p, client, err
 }
 
