@@ -10,6 +10,7 @@ import (
 	"rigup.dev/rigup/core/assets"
 	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/report"
+	"rigup.dev/rigup/core/units"
 )
 
 func (p *program) assets() *cli.Command {
@@ -41,7 +42,7 @@ func (p *program) assetsList(c *cli.Context) error {
 		return nil
 	}
 	for _, f := range files {
-		if _, err := fmt.Fprintf(p.out, "%9s  %s  %s\n", report.Size(f.Size), f.SHA256, f.Path); err != nil {
+		if _, err := fmt.Fprintf(p.out, "%9s  %s  %s\n", units.Size(f.Size), f.SHA256, f.Path); err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,7 @@ const (
 
 // nameForm keeps every derived name a valid DNS label, container name and node name: the longest derived
 // name is rigup-NAME-identity.
-var nameForm = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$`)
+var nameForm = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
 // CheckName refuses a cluster name from which no valid names can be made.
 func CheckName(cluster string) error {
@@ -97,7 +97,7 @@ func CheckName(cluster string) error {
 		return nil
 	}
 	return reason.Fail(reason.New(reason.UsageValue, "flag", "--cluster", "value", fmt.Sprintf("%q", cluster),
-		"allowed", "use up to 40 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash"), nil)
+		"allowed", "use up to 32 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash"), nil)
 }
 
 // Names are the names of a cluster's parts.

@@ -16,14 +16,14 @@ import (
 
 func TestNames(t *testing.T) {
 	for name, ok := range map[string]bool{
-		"a": true, "rigup": true, "my-cluster-2": true, strings.Repeat("a", 40): true,
-		"": false, "A": false, "2a": false, "a-": false, "a_b": false, "a.b": false, "-a": false, "a b": false, "a\n": false, strings.Repeat("a", 41): false,
+		"a": true, "rigup": true, "my-cluster-2": true, strings.Repeat("a", 32): true,
+		"": false, "A": false, "2a": false, "a-": false, "a_b": false, "a.b": false, "-a": false, "a b": false, "a\n": false, strings.Repeat("a", 33): false,
 	} {
 		if err := CheckName(name); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	n := NamesOf(strings.Repeat("a", 40))
+	n := NamesOf(strings.Repeat("a", 32))
 	for _, s := range append(n.volumes(), n.Node, n.Network) {
 		if len(s) > 63 {
 			t.Errorf("%s has %d characters", s, len(s))

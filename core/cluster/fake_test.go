@@ -15,7 +15,7 @@ import (
 var _ Engine = (*engine.Engine)(nil)
 var _ Engine = (*enginefake.Engine)(nil)
 
-const testImage = "registry.test/k3s:v1.36.3-k3s1"
+const testImage = "registry.test/k3s:v1.36.1-k3s1"
 
 // rig is a manager over a fake engine and a fake host.
 type rig struct {
@@ -46,7 +46,7 @@ func newRig(t *testing.T) *rig {
 }
 
 func testSpec() Spec {
-	return Spec{Cluster: "t", Image: testImage, DataDir: "/home/u/rigup", Ports: DefaultPorts(), Asked: map[Field]bool{}}
+	return Spec{Cluster: "t", Image: testImage, DataDir: "/home/u/rigup", Ports: PortRange{6550, 6599}, Asked: map[Field]bool{}}
 }
 
 // bring observes, plans and applies.

@@ -63,22 +63,8 @@ const (
 	serviceNet = "10.43.0.0/16"
 )
 
-// ParseMirrors reads HOST=URL values. Several for one host are asked in order.
-func ParseMirrors(values []string) ([]Mirror, error) {
-	var out []Mirror
-	for _, v := range values {
-		host, addr, _ := strings.Cut(v, "=")
-		u, err := url.Parse(addr)
-		if host == "" || strings.Contains(host, "/") || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, reason.Fail(reason.New(reason.UsageValue, "flag", "--registry-mirror", "value", fmt.Sprintf("%q", v),
-				"allowed", "give HOST=URL, for example docker.io=https://mirror.example"), nil)
-		}
-		out = addMirror(out, host, addr)
-	}
-	return out, nil
-}
-
-func addMirror(all []Mirror, host, addr string) []Mirror {
+// AddMirror adds a mirror for a registry. Several for one registry are asked in the order in which they came.
+func AddMirror(all []Mirror, host, addr string) []Mirror {
 	addr = strings.TrimRight(addr, "/")
 	i := slices.IndexFunc(all, func(m Mirror) bool { return m.Host == host })
 	if i < 0 {
@@ -99,7 +85,7 @@ func WithEngineMirrors(user []Mirror, engineMirrors []string) []Mirror {
 	}
 	for _, addr := range engineMirrors {
 		if u, err := url.Parse(addr); err == nil && u.Host != "" && !loopback(u.Hostname()) {
-			all = addMirror(all, "docker.io", addr)
+			all = AddMirror(all, "docker.io", addr)
 		}
 	}
 	return all

@@ -20,13 +20,9 @@ import (
 )
 
 func TestMirrors(t *testing.T) {
-	m, err := ParseMirrors([]string{"docker.io=https://a.test/", "docker.io=https://b.test", "ghcr.io=http://c.test"})
-	if err != nil || len(m) != 2 || !slices.Equal(m[0].URLs, []string{"https://a.test", "https://b.test"}) {
-		t.Errorf("%+v %v", m, err)
-	}
-	for _, bad := range []string{"", "docker.io", "=https://a.test", "docker.io=a.test", "docker.io=ftp://a.test", "a/b=https://x.test"} {
-		_, err := ParseMirrors([]string{bad})
-		wantReason(t, err, reason.UsageValue, "--registry-mirror")
+	m := AddMirror(AddMirror(AddMirror(nil, "docker.io", "https://a.test/"), "docker.io", "https://b.test"), "ghcr.io", "http://c.test")
+	if len(m) != 2 || !slices.Equal(m[0].URLs, []string{"https://a.test", "https://b.test"}) {
+		t.Errorf("%+v", m)
 	}
 	if got := CredentialHosts(m, "owner/name:1", "registry.test/a:1", "docker.io/x:1", ""); strings.Join(got, " ") != "docker.io registry.test a.test b.test ghcr.io c.test" {
 		t.Errorf("%v", got)

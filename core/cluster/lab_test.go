@@ -71,7 +71,7 @@ func openLab(t *testing.T) *lab {
 		t.Fatal(err)
 	}
 	l := &lab{e: e, Manager: &cluster.Manager{Engine: e, Host: cluster.ThisHost(os.DirFS("/"))}, spec: cluster.Spec{
-		Cluster: labCluster, Image: p.K3s.Image, DataDir: dir, Ports: cluster.DefaultPorts(), CgroupV1: in.CgroupVersion == "1",
+		Cluster: labCluster, Image: p.K3s.Image, DataDir: dir, Ports: cluster.PortRange{First: 6550, Last: 6599}, CgroupV1: in.CgroupVersion == "1",
 		Asked: map[cluster.Field]bool{}, Files: cluster.Files{Mirrors: cluster.WithEngineMirrors(nil, in.Mirrors)}}}
 	return l
 }

@@ -82,16 +82,3 @@ func overlap(p netip.Prefix, all []netip.Prefix) netip.Prefix {
 func badSubnet(p any, allowed string) error {
 	return reason.Fail(reason.New(reason.UsageValue, "flag", "--subnet", "value", fmt.Sprint(p), "allowed", allowed), nil)
 }
-
-// ParseSubnet reads an IPv4 subnet; "" is none.
-func ParseSubnet(s string) (netip.Prefix, error) {
-	if s == "" {
-		return netip.Prefix{}, nil
-	}
-	p, err := netip.ParsePrefix(s)
-	// Room for the gateway and the node, and private addresses: others would hide hosts of the internet.
-	if err != nil || !p.Addr().Is4() || p.Bits() > 29 || !p.Addr().IsPrivate() {
-		return netip.Prefix{}, badSubnet(strconv.Quote(s), "give a private IPv4 network of /29 or larger, for example 10.123.0.0/24")
-	}
-	return p.Masked(), nil
-}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"rigup.dev/rigup/core/engine"
-	"rigup.dev/rigup/core/reason"
 )
 
 // Field names something that is fixed when a cluster is created.
@@ -54,27 +53,6 @@ const DataPath = "/var/lib/rigup/data"
 
 // PortRange is one or more ports of 127.0.0.1 for the cluster's API.
 type PortRange struct{ First, Last uint16 }
-
-// DefaultPorts are the ports that are tried when the user names none.
-func DefaultPorts() PortRange { return PortRange{First: 6550, Last: 6599} }
-
-// ParsePorts reads "N" or "N-M"; "" is the default range.
-func ParsePorts(s string) (PortRange, error) {
-	if s == "" {
-		return DefaultPorts(), nil
-	}
-	a, b, many := strings.Cut(s, "-")
-	first, err1 := strconv.ParseUint(a, 10, 16)
-	last, err2 := first, error(nil)
-	if many {
-		last, err2 = strconv.ParseUint(b, 10, 16)
-	}
-	if err1 != nil || err2 != nil || first == 0 || last < first {
-		return PortRange{}, reason.Fail(reason.New(reason.UsageValue, "flag", "--api-port", "value", fmt.Sprintf("%q", s),
-			"allowed", "give a port or a range such as 6550-6599"), nil)
-	}
-	return PortRange{uint16(first), uint16(last)}, nil
-}
 
 func (r PortRange) String() string {
 	if r.First == r.Last {

@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/core/units"
 )
 
 // Owner is who holds a lock.
@@ -57,12 +58,12 @@ func Acquire(dir, cluster string, me Owner) (*Lock, error) {
 	if !got {
 		age := "an unknown time"
 		if known {
-			age = Age(me.Since.Sub(before.Since)) + " ago"
+			age = units.Age(me.Since.Sub(before.Since)) + " ago"
 		}
 		return nil, reason.Fail(reason.New(reason.LockHeld, "cluster", cluster, "holder", before.String(), "age", age), nil)
 	}
 	if known {
-		r := reason.New(reason.LockStale, "cluster", cluster, "holder", before.String(), "age", Age(me.Since.Sub(before.Since)))
+		r := reason.New(reason.LockStale, "cluster", cluster, "holder", before.String(), "age", units.Age(me.Since.Sub(before.Since)))
 		l.Stale = &r
 	}
 	b, err := json.Marshal(me)
@@ -92,25 +93,4 @@ func readOwner(path string) (Owner, bool) {
 		return Owner{}, true
 	}
 	return o, true
-}
-
-// Age is a duration in words, as coarse as a person needs it.
-func Age(d time.Duration) string {
-	unit := func(n int, name string) string {
-		if n == 1 {
-			return "1 " + name
-		}
-		return fmt.Sprintf("%d %ss", n, name)
-	}
-	switch {
-	case d < 0:
-		return "0 seconds"
-	case d < time.Minute:
-		return unit(int(d/time.Second), "second")
-	case d < time.Hour:
-		return unit(int(d/time.Minute), "minute")
-	case d < 48*time.Hour:
-		return unit(int(d/time.Hour), "hour")
-	}
-	return unit(int(d/(24*time.Hour)), "day")
 }

@@ -9,8 +9,8 @@ import (
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/kube"
 	"rigup.dev/rigup/core/kubeconfig"
-	"rigup.dev/rigup/core/lock"
 	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/core/units"
 )
 
 // bootLimit is how long a node may take to write its kubeconfig, which it does once its certificates are
@@ -24,7 +24,7 @@ func clusterStage(ctx context.Context, r *run) (step, error) {
 	if plan.Action == cluster.Nothing {
 		st.text = "running"
 		if !r.node.Node.Started.IsZero() {
-			st.text = "running since " + lock.Age(r.deps.Now().Sub(r.node.Node.Started))
+			st.text = "running since " + units.Age(r.deps.Now().Sub(r.node.Node.Started))
 		}
 		if up, change := r.reach(ctx); up {
 			if change != nil {

@@ -7,7 +7,7 @@ import (
 	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/nodeimage"
-	"rigup.dev/rigup/core/preflight"
+	"rigup.dev/rigup/core/units"
 )
 
 // image sees to it that the node's image is on the engine. A node that stays needs it no more.
@@ -34,7 +34,7 @@ func image(ctx context.Context, r *run) (step, error) {
 				return outcome{}, err
 			}
 			r.image = img
-			return done("pulled " + version + ", " + preflight.Size(uint64(img.Size))), nil
+			return done("pulled " + version + ", " + units.Size(img.Size)), nil
 		},
 	}, nil
 }

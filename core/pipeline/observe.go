@@ -8,8 +8,8 @@ import (
 
 	"rigup.dev/rigup/core/cluster"
 	"rigup.dev/rigup/core/facts"
-	"rigup.dev/rigup/core/preflight"
 	"rigup.dev/rigup/core/state"
+	"rigup.dev/rigup/core/units"
 )
 
 // observe finds out what is there: the machine, the engine, what rigup remembers, and the cluster. What
@@ -87,7 +87,7 @@ func (r *run) summary() string {
 	if g := r.machine.GPUs; g.Known() && len(g.Value) > 0 {
 		parts = append(parts, describeGPUs(g.Value))
 	}
-	parts = append(parts, fmt.Sprintf("%d CPUs", r.info.CPUs), preflight.Size(uint64(r.info.Memory))+" memory")
+	parts = append(parts, fmt.Sprintf("%d CPUs", r.info.CPUs), units.Size(r.info.Memory)+" memory")
 	return strings.Join(parts, ", ")
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"rigup.dev/rigup/core/cluster"
+	"rigup.dev/rigup/core/config"
 	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/facts"
@@ -302,5 +304,15 @@ func TestC8_TheSecondRunIsRefused(t *testing.T) {
 	}
 	if _, ended := m.install(); ended.Exit != 0 {
 		t.Errorf("%+v", ended)
+	}
+}
+
+// The names that the command line accepts are those that a cluster can have.
+func TestNamesOfTheCommandLineAreNamesOfClusters(t *testing.T) {
+	for _, name := range []string{"a", "a1", "1a", "a-b", "a-", "-a", "A", "a_b", "a.b", strings.Repeat("a", 32), strings.Repeat("a", 33), ""} {
+		_, err := config.Load(config.Input{Flags: map[string][]string{"cluster": {name}}, Env: func(string) string { return "" }, ReadFile: os.ReadFile, UserHome: "/", WorkDir: "/"})
+		if (err == nil) != (cluster.CheckName(name) == nil) {
+			t.Errorf("%q: the command line says %v, the cluster %v", name, err, cluster.CheckName(name))
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/report"
+	"rigup.dev/rigup/core/units"
 )
 
 // preflightStage holds the machine and everything that was asked against what can work, before anything is
@@ -46,7 +47,7 @@ func preflightStage(ctx context.Context, r *run) (step, error) {
 	if len(failures) == 0 {
 		text := ""
 		if disk.Free.Known() {
-			text = preflight.Size(disk.Free.Value) + " free"
+			text = units.Size(int64(disk.Free.Value)) + " free"
 		}
 		return found(done(text))
 	}
@@ -223,15 +224,7 @@ func (r *run) files(ctx context.Context) (cluster.Files, error) {
 func mirrors(in []config.Mirror) []cluster.Mirror {
 	var out []cluster.Mirror
 	for _, m := range in {
-		i := len(out) - 1
-		for i >= 0 && out[i].Host != m.Host {
-			i--
-		}
-		if i < 0 {
-			out = append(out, cluster.Mirror{Host: m.Host, URLs: []string{m.URL}})
-			continue
-		}
-		out[i].URLs = append(out[i].URLs, m.URL)
+		out = cluster.AddMirror(out, m.Host, m.URL)
 	}
 	return out
 }

@@ -3,11 +3,11 @@
 package preflight
 
 import (
-	"fmt"
 	"strconv"
 
 	"rigup.dev/rigup/core/facts"
 	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/core/units"
 )
 
 // Finding is one thing that is not as it should be.
@@ -115,9 +115,9 @@ func memory(in Input) []Finding {
 	}
 	switch {
 	case have < minMemory-memoryGrace:
-		return fatal(reason.New(reason.MachineMemory, "have", Size(have), "needed", Size(minMemory), "grow", grow))
+		return fatal(reason.New(reason.MachineMemory, "have", units.Size(int64(have)), "needed", units.Size(minMemory), "grow", grow))
 	case have < adviceMemory-memoryGrace:
-		return advice(reason.New(reason.MachineMemoryLow, "have", Size(have), "wanted", Size(adviceMemory), "grow", grow))
+		return advice(reason.New(reason.MachineMemoryLow, "have", units.Size(int64(have)), "wanted", units.Size(adviceMemory), "grow", grow))
 	}
 	return nil
 }
@@ -137,9 +137,9 @@ func engineDisk(in Input) []Finding {
 	place := "The disk of the Docker engine (" + in.Engine.RootDir + ")"
 	switch {
 	case free.Value < minDisk && !in.Exists:
-		return fatal(reason.New(reason.MachineDisk, "place", place, "free", Size(free.Value), "needed", Size(minDisk)))
+		return fatal(reason.New(reason.MachineDisk, "place", place, "free", units.Size(int64(free.Value)), "needed", units.Size(minDisk)))
 	case free.Value < adviceDisk:
-		return advice(reason.New(reason.MachineDiskLow, "place", place, "free", Size(free.Value), "wanted", Size(adviceDisk)))
+		return advice(reason.New(reason.MachineDiskLow, "place", place, "free", units.Size(int64(free.Value)), "wanted", units.Size(adviceDisk)))
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func dataDir(in Input) []Finding {
 		return fatal(reason.New(reason.DataNetwork, "path", in.DataDir, "fs", t.Value))
 	}
 	if free := in.Data.Free; free.Known() && free.Value < minDataDisk {
-		return fatal(reason.New(reason.MachineDisk, "place", "The data directory "+in.DataDir, "free", Size(free.Value), "needed", Size(minDataDisk)))
+		return fatal(reason.New(reason.MachineDisk, "place", "The data directory "+in.DataDir, "free", units.Size(int64(free.Value)), "needed", units.Size(minDataDisk)))
 	}
 	return nil
 }
@@ -170,22 +170,4 @@ func cgroup(in Input) []Finding {
 		return nil
 	}
 	return advice(reason.New(reason.MachineCgroup1))
-}
-
-// Size is a number of bytes in decimal units, as disks are sold and people count.
-func Size(n uint64) string {
-	switch {
-	case n >= 1e9:
-		return trim(float64(n)/1e9) + " GB"
-	case n >= 1e6:
-		return trim(float64(n)/1e6) + " MB"
-	}
-	return strconv.FormatUint(n, 10) + " bytes"
-}
-
-func trim(f float64) string {
-	if f >= 10 {
-		return strconv.FormatFloat(f, 'f', 0, 64)
-	}
-	return fmt.Sprintf("%.1f", f)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/core/units"
 )
 
 // The states of a cluster.
@@ -201,7 +202,7 @@ func since(t string, now time.Time) string {
 	if err != nil {
 		return ""
 	}
-	return " since " + Age(now.Sub(at))
+	return " since " + units.Age(now.Sub(at))
 }
 
 func list(parts ...string) string {

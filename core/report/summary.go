@@ -7,6 +7,7 @@ import (
 
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/core/units"
 )
 
 const maxText = 100 // columns; longer lines are hard to read
@@ -123,7 +124,7 @@ func (m *model) short() string {
 func (m *model) upToDate(p *page, res event.Result, now time.Time) {
 	parts := []string{}
 	if since, err := time.Parse(time.RFC3339, res.Since); err == nil {
-		parts = append(parts, "cluster running since "+Age(now.Sub(since)))
+		parts = append(parts, "cluster running since "+units.Age(now.Sub(since)))
 	} else {
 		parts = append(parts, "cluster running")
 	}
@@ -141,7 +142,7 @@ func (m *model) upToDate(p *page, res event.Result, now time.Time) {
 	if res.Chart != "" {
 		parts = append(parts, "workload "+clean(res.Chart))
 	}
-	p.head(green, "rigup is up to date:", strings.Join(parts, ", ")+". Checked in "+Duration(now.Sub(m.begun))+".")
+	p.head(green, "rigup is up to date:", strings.Join(parts, ", ")+". Checked in "+units.Duration(now.Sub(m.begun))+".")
 	if block {
 		p.gap()
 		p.reason(*m.result.Reason)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rigup.dev/rigup/core/event"
+	"rigup.dev/rigup/core/units"
 )
 
 const maxTable = 96 // columns; wider than this a line's time is far from its text
@@ -94,7 +95,7 @@ func (r *row) cells(now time.Time, over, interrupted bool) cells {
 		c.time, c.text = elapsed(now.Sub(r.begun)), r.live
 	default:
 		if d := r.took(); d >= 50*time.Millisecond { // less is 0.0 s
-			c.time = Duration(d)
+			c.time = units.Duration(d)
 		}
 		c.text = fixed(worded(word, r.text(state)))
 	}
