@@ -152,11 +152,10 @@ func (r *run) workloadStatus(ctx context.Context, s *report.Status) error {
 		return err
 	}
 	for _, w := range states {
-		p := report.Pod{Name: w.Name, Ready: w.OK, State: itoa(w.Ready) + " of " + itoa(w.Total)}
 		if w.Reason != nil {
 			s.Problems = append(s.Problems, *w.Reason)
 		}
-		s.Workload.Pods = append(s.Workload.Pods, p)
+		s.Workload.Parts = append(s.Workload.Parts, report.Part{Name: w.Name, Kind: string(w.Kind), Ready: w.Ready, Total: w.Total, OK: w.OK})
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func remove(ctx context.Context, r *run) (step, error) {
 		_, err := r.clusters.Remove(ctx, r.cfg.Cluster, deleteData, r.step)
 		if deleteData && dir != "" && err == nil {
 			r.step("deleting the data")
-			err = r.clusters.RemoveData(ctx, dir, r.cfg.Cluster, r.helperImage(ctx))
+			err = r.clusters.RemoveData(ctx, dir, r.cfg.Cluster, r.anyImage(ctx))
 		}
 		gone, kerr := kubeconfig.Remove(ctx, where)
 		for _, w := range gone.Warnings {
@@ -86,8 +86,8 @@ func (r *run) dataDir() string {
 	return dir
 }
 
-// helperImage is an image on the engine in which files of root can be deleted; "" if there is none.
-func (r *run) helperImage(ctx context.Context) string {
+// anyImage is an image on the engine in which files of root can be deleted; "" if there is none.
+func (r *run) anyImage(ctx context.Context) string {
 	for _, ref := range []string{r.node.Settings.Image, r.state.Image, r.cfg.NodeImage} {
 		if ref == "" {
 			continue

@@ -61,15 +61,17 @@ type Workload struct {
 	Namespace string `json:"namespace"`
 	Chart     string `json:"chart" jsonschema:"chart name and version"`
 	Status    string `json:"status" jsonschema:"as Helm names it: deployed, failed, pending-install, ..."`
-	Pods      []Pod  `json:"pods"`
+	Parts     []Part `json:"parts"`
 }
 
-// Pod is one pod of the release.
-type Pod struct {
-	Name     string `json:"name"`
-	Ready    bool   `json:"ready"`
-	State    string `json:"state" jsonschema:"in the words of Kubernetes: Running, Pending, ImagePullBackOff, ..."`
-	Restarts int    `json:"restarts,omitempty"`
+// Part is something of the release that runs pods.
+type Part struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind" jsonschema:"Deployment, StatefulSet, DaemonSet or Job"`
+	Ready int    `json:"ready" jsonschema:"pods that are ready, of a Job those that completed"`
+	Total int    `json:"total" jsonschema:"pods that are wanted"`
+	// OK is true when it is as its latest specification asks.
+	OK bool `json:"ok"`
 }
 
 // Exit is the exit code of `rigup status`: 0 when the cluster runs and nothing is wrong with it.
@@ -110,8 +112,8 @@ func (s Status) Render(o Options) string {
 	s.mode(p)
 	if w := s.Workload; w != nil {
 		p.item("Workload", w.line())
-		for _, pod := range w.Pods {
-			p.hang(strings.Repeat(" ", longLabels+5), pod.line())
+		for _, part := range w.Parts {
+			p.hang(strings.Repeat(" ", longLabels+5), part.line())
 		}
 	}
 	p.gap()
@@ -173,28 +175,23 @@ func (s Status) next(p *page) {
 }
 
 func (w Workload) line() string {
-	ready := 0
-	for _, p := range w.Pods {
-		if p.Ready {
-			ready++
-		}
+	ready, total := 0, 0
+	for _, p := range w.Parts {
+		ready += p.Ready
+		total += p.Total
 	}
 	line := clean(w.Chart) + " in namespace " + clean(w.Namespace)
 	if w.Status != "" && w.Status != "deployed" {
 		line += ", " + clean(w.Status)
 	}
-	return line + fmt.Sprintf(", %d of %d pods ready", ready, len(w.Pods))
+	return line + fmt.Sprintf(", %d of %d pods ready", ready, total)
 }
 
-func (p Pod) line() string {
-	state := "ready"
-	if !p.Ready {
-		state = "not ready, " + clean(p.State)
+func (p Part) line() string {
+	if p.OK {
+		return clean(p.Name) + ": ready"
 	}
-	if p.Restarts > 0 {
-		state += fmt.Sprintf(", %d restarts", p.Restarts)
-	}
-	return clean(p.Name) + ": " + state
+	return clean(p.Name) + fmt.Sprintf(": not ready, %d of %d pods", p.Ready, p.Total)
 }
 
 func since(t string, now time.Time) string {

@@ -28,7 +28,7 @@ func statuses(c *clock) []namedStatus {
 			Node: "rigup-rigup", NodeImage: "registry.test/k3s:1", Kubernetes: "v1.36.1+k3s1",
 			DataDir: "/home/ada/.rigup/clusters/rigup/data", Restart: "comes back by itself when Docker starts",
 			Workload: &Workload{Release: "rigup", Namespace: "rigup", Chart: "rigup 0.1.0", Status: "deployed",
-				Pods: []Pod{{Name: "jobs-manager-7d9", Ready: true, State: "Running"}, {Name: "data-x2", Ready: true, State: "Running", Restarts: 2}}},
+				Parts: []Part{{Name: "rigup-jobs-manager", Kind: "Deployment", Ready: 1, Total: 1, OK: true}, {Name: "data", Kind: "StatefulSet", Ready: 2, Total: 2, OK: true}}},
 		}
 	}
 	stopped := base()
@@ -45,7 +45,7 @@ func statuses(c *clock) []namedStatus {
 	notInUse := base()
 	why := reason.New(reason.GPUNotInUse, "gpu", "an NVIDIA GeForce RTX 4050").With("0000:01:00.0  10de:28a1")
 	notInUse.Reason = &why
-	notInUse.Workload.Pods[0] = Pod{Name: "jobs-manager-7d9", State: "CrashLoopBackOff", Restarts: 7}
+	notInUse.Workload.Parts[0] = Part{Name: "rigup-jobs-manager", Kind: "Deployment", Total: 1}
 	notInUse.Problems = []reason.Reason{reason.New(reason.WorkloadCrash, "workload", "jobs-manager", "context", "rigup", "namespace", "rigup", "logs", "jobs-manager-7d9 --previous").With("panic: no such file")}
 
 	unknown := Status{Cluster: "rigup", State: StateUnknown, Version: "0.1.0",
