@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/client"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"rigup.dev/rigup/core/event"
@@ -88,7 +88,7 @@ func TestC9_KilledAnywhere(t *testing.T) {
 func (w *world) forgetImage() {
 	w.t.Helper()
 	ref := w.pinnedImage()
-	if _, err := w.cli.ImageRemove(w.ctx(), ref, image.RemoveOptions{Force: true}); err != nil && !client.IsErrNotFound(err) {
+	if _, err := w.cli.ImageRemove(w.ctx(), ref, image.RemoveOptions{Force: true}); err != nil && !cerrdefs.IsNotFound(err) {
 		w.t.Fatal(err)
 	}
 }
