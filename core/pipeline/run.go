@@ -154,18 +154,21 @@ func begin(ctx context.Context, d Deps, cfg config.Config, sink event.Sink, comm
 	r.announce(command)
 	var err error
 	if command != "plan" {
-		err = r.guarded(command, func() error { return work(ctx, r) })
+		err = r.guarded(command, func() error {
+			err := interrupted(ctx, work(ctx, r))
+			r.failed(err)
+			return err
+		})
 	} else {
-		err = work(ctx, r)
+		err = interrupted(ctx, work(ctx, r))
 	}
 	if r.engine != nil {
 		r.engine.Close()
 	}
-	err = interrupted(ctx, err)
 	for _, f := range r.after {
 		err = errors.Join(err, f())
 	}
-	return r.end(command, err)
+	return r.end(err)
 }
 
 // guarded holds the cluster's lock and keeps a log during the work.
@@ -220,8 +223,25 @@ func (r *run) save(st state.State) error {
 	return nil
 }
 
+// failed writes down why an install stopped, once it had begun to change things.
+func (r *run) failed(err error) {
+	if err == nil {
+		return
+	}
+	r.log.Error("run failed", "error", err.Error())
+	if r.command != "install" || !r.changed {
+		return
+	}
+	why := reason.Of(err)
+	st := r.state
+	st.Complete, st.Failure = false, &why
+	if err := r.save(st); err != nil {
+		r.log.Error("state not written", "error", err.Error())
+	}
+}
+
 // end tells how the run ended. It is the only place that sends a result.
-func (r *run) end(command string, err error) Ended {
+func (r *run) end(err error) Ended {
 	exit := reason.ExitOK
 	mode := "cpu"
 	var why *reason.Reason
@@ -234,14 +254,6 @@ func (r *run) end(command string, err error) Ended {
 	if err != nil {
 		failed := reason.Of(err)
 		why, exit = &failed, failed.Exit()
-		r.log.Error("run failed", "error", err.Error())
-		if command == "install" && r.changed {
-			st := r.state
-			st.Complete, st.Failure = false, &failed
-			if serr := r.save(st); serr != nil {
-				r.log.Error("state not written", "error", serr.Error())
-			}
-		}
 	}
 	r.emit(event.Event{Type: event.TypeResult, Mode: mode, Reason: why, Exit: &exit, Result: res})
 	return Ended{Exit: exit, Reason: why}

@@ -120,6 +120,7 @@ func (r *run) playOne(ctx context.Context, s stage, plan bool) (outcome, error) 
 // interrupted says so when a failure is only the echo of Ctrl-C; the overall deadline is named as one.
 func interrupted(ctx context.Context, err error) error {
 	switch {
+	case err == nil:
 	case errors.Is(ctx.Err(), context.Canceled):
 		return reason.Fail(reason.New(reason.Interrupted), nil)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

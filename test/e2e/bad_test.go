@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"encoding/json"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/network"
@@ -29,6 +32,9 @@ func TestBadInput(t *testing.T) {
 	defer busy.Close()
 	port := busy.Addr().String()[strings.LastIndexByte(busy.Addr().String(), ':')+1:]
 
+	old := w.fakeEngine("old", "1.24", "")
+	strict := w.fakeEngine("strict", "1.99", "client version 1.51 is too old. Minimum supported API version is 1.60, please upgrade your client to a newer version")
+
 	for name, b := range map[string]struct {
 		exit  int
 		words []string
@@ -36,6 +42,8 @@ func TestBadInput(t *testing.T) {
 	}{
 		"unreachable engine":         {2, []string{"No Docker engine answers", "/nowhere.sock"}, []string{"--engine", "unix:///nowhere.sock"}},
 		"remote engine":              {2, []string{"another machine", "192.0.2.1"}, []string{"--engine", "tcp://192.0.2.1:2375"}},
+		"engine too old":             {2, []string{"API 1.24", "1.41 or later"}, []string{"--engine", old}},
+		"engine too new":             {2, []string{"API 1.60", "this rigup speaks"}, []string{"--engine", strict}},
 		"engine address":             {2, []string{"--engine", "carrier:pigeon"}, []string{"--engine", "carrier:pigeon"}},
 		"no disk":                    {2, []string{full, "free"}, []string{"--data-dir", filepath.Join(full, "d")}},
 		"port range taken":           {2, []string{"ports " + port}, []string{"--api-port", port}},
@@ -78,6 +86,24 @@ func TestBadInput(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(full, "d")); err == nil {
 		t.Error("a refused data directory was created")
 	}
+}
+
+// fakeEngine answers the first question of a client, and refuses all others if a text is given.
+func (w *world) fakeEngine(name, api, refusal string) (endpoint string) {
+	w.t.Helper()
+	path := filepath.Join(w.home, name+".sock")
+	l, err := net.Listen("unix", path)
+	must(w.t, err)
+	s := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Api-Version", api)
+		if refusal != "" && !strings.HasSuffix(r.URL.Path, "/_ping") {
+			rw.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(rw).Encode(map[string]string{"message": refusal})
+		}
+	})}
+	go func() { _ = s.Serve(l) }()
+	w.t.Cleanup(func() { _ = s.Close() })
+	return "unix://" + path
 }
 
 // tmpfs mounts a small file system below the home.

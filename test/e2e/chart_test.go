@@ -162,3 +162,35 @@ func TestBringYourOwnChart(t *testing.T) {
 		w.install(c, "--chart", dir, "--release", "isv", "--namespace", "isv")
 	})
 }
+
+// TestC6_DataThatCannotBeWritten: a data directory that no repair makes writable is named, and once it is
+// writable again the next run is well.
+func TestC6_DataThatCannotBeWritten(t *testing.T) {
+	w := newWorld(t)
+	c := w.cluster("data")
+	w.install(c)
+	var dirs []string
+	data := filepath.Join(w.home, ".rigup/clusters", c, "data")
+	must(t, filepath.WalkDir(data, func(p string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && p != data {
+			dirs = append(dirs, p)
+		}
+		return err
+	}))
+	if len(dirs) == 0 {
+		t.Fatal("the workload made no directories")
+	}
+	freeze := func(flag string) {
+		t.Helper()
+		if out, err := exec.Command("chattr", append([]string{flag}, dirs...)...).CombinedOutput(); err != nil {
+			t.Fatalf("chattr %s: %v: %s", flag, err, out)
+		}
+	}
+	freeze("+i")
+	defer exec.Command("chattr", append([]string{"-i"}, dirs...)...).Run()
+	must(t, w.kube(c).CoreV1().Pods("rigup").DeleteCollection(w.ctx(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+	w.fails(1, []string{"cannot write to its data directory", data}, "install", "--cluster", c)
+	contains(t, w.run("status", "--cluster", c).all(), "cannot write to its data directory")
+	freeze("-i")
+	w.install(c)
+}
