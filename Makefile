@@ -46,8 +46,8 @@ bench: build ## ratios against a baseline measured in the same run
 check: helpers ## format, vet, staticcheck, manifest, generated files
 	test/check.sh
 
-generate: ## the files that are made from Go types
-	go test ./core/report ./hooks/... -run Schema -update
+generate: ## schemas and golden files, made from the Go types and the code
+	go test ./core/report ./core/release ./cmd/rigup -update
 
 manifest: ## manifest.sha256, over every tracked embedded file
 	go run ./core/assets/manifest
