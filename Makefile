@@ -7,6 +7,7 @@ EXE      := $(if $(filter windows,$(GOOS)),.exe,)
 BIN      := bin/rigup$(EXE)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 GOBUILD  := CGO_ENABLED=0 go build -trimpath -buildvcs=false
+export GOTESTSUM := v1.13.0
 export STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 HELPERS  := assets/helpers/jobs-manager.zst
 LAB      := go run -C test/lab .

@@ -27,6 +27,13 @@ mkdir -p bin
 go test -c -o bin/e2e.test ./test/e2e
 export RIGUP_BIN=$PWD/bin/rigup RIGUP_TREE=$PWD
 program=$(lab info --engine "${engines%% *}" | sed -n 's/.*"lab": "\(.*\)".*/\1/p')
+GOBIN=$PWD/bin go install "gotest.tools/gotestsum@$GOTESTSUM"
+# inside ENGINE CMD...: in the engine's network. tests ENGINE BINARY ARGS...: the same for a test binary, with a
+# line as each test ends; what a test says is shown if it fails.
+tests() {
+  bin/gotestsum --format "${FORMAT:-testname}" --raw-command -- \
+    "$program" exec --engine "$1" --dir "$PWD/test/e2e" -- go tool test2json -t -p "$(basename "$2")" "$2" -test.v=test2json "${@:3}"
+}
 inside() { "$program" exec --engine "$1" --dir "$PWD/test/e2e" -- "${@:2}"; }
 for e in $engines; do
   export RIGUP_LAB_INFO=$PWD/bin/lab-$e.json
@@ -38,7 +45,7 @@ for e in $engines; do
     run=${RUN:-Lifecycle|PrivateRegistry|BringYourOwnChart|NotOurs}
   fi
   say "the program, on engine $e"
-  inside "$e" "$PWD/bin/e2e.test" -test.run "$run" -test.timeout 60m ${VERBOSE:+-test.v}
+  tests "$e" "$PWD/bin/e2e.test" -test.run "$run" -test.timeout 60m
 done
 [ -z "${RUN:-}" ] || exit 0
 
@@ -50,7 +57,7 @@ home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 export RIGUP_ROOT=$PWD RIGUP_STATIC=$RIGUP_BIN RIGUP_LAB_REGISTRY
 RIGUP_LAB_REGISTRY=$(sed -n 's/.*"address": "\(.*:5000\)".*/\1/p' "bin/lab-$e.json")
-inside "$e" "$PWD/bin/cluster.test" -test.run Lab -test.timeout 15m ${VERBOSE:+-test.v}
+tests "$e" "$PWD/bin/cluster.test" -test.run Lab -test.timeout 15m
 inside "$e" env HOME="$home" "$RIGUP_BIN" install --cluster live > /dev/null
-inside "$e" env RIGUP_TEST_KUBECONFIG="$home/.kube/config" "$PWD/bin/release.test" -test.run Live ${VERBOSE:+-test.v}
+RIGUP_TEST_KUBECONFIG=$home/.kube/config tests "$e" "$PWD/bin/release.test" -test.run Live
 inside "$e" env HOME="$home" "$RIGUP_BIN" uninstall --cluster live --delete-data --yes > /dev/null

@@ -18,6 +18,8 @@ type API interface {
 	Snapshot(ctx context.Context, node string, since time.Time) (Snapshot, error)
 	// WaitWorkloads waits until the workloads are ready.
 	WaitWorkloads(ctx context.Context, ws []Workload, o WaitOptions, progress func(event.Progress)) error
+	// Retry starts failed pods of the workloads anew.
+	Retry(ctx context.Context, ws []Workload) error
 	// PodsSummary says how far the workloads are now, and why not further.
 	PodsSummary(ctx context.Context, ws []Workload, o WaitOptions) ([]WorkloadStatus, error)
 }

@@ -316,3 +316,28 @@ func TestNamesOfTheCommandLineAreNamesOfClusters(t *testing.T) {
 		}
 	}
 }
+
+// What failed before this run is tried again, and told as a change; what is only on its way is not.
+func TestFailedPodsAreStartedAgain(t *testing.T) {
+	m := newMachine(t)
+	if _, ended := m.install(); ended.Exit != 0 {
+		t.Fatal(ended)
+	}
+	well := m.kube.OnPodsSummary
+	for id, retried := range map[reason.ID]bool{reason.WorkloadData: true, reason.WorkloadCrash: true, reason.WorkloadStarting: false} {
+		calls := 0
+		m.kube.OnPodsSummary = func(ctx context.Context, ws []kube.Workload, o kube.WaitOptions) ([]kube.WorkloadStatus, error) {
+			all, err := well(ctx, ws, o)
+			if calls++; calls == 1 {
+				why := reason.New(id)
+				all[0].OK, all[0].Reason = false, &why
+			}
+			return all, err
+		}
+		before := len(m.kube.Calls())
+		h, ended := m.install()
+		if ended.Exit != 0 || slices.Contains(m.kube.Calls()[before:], "Retry") != retried || h.result().Result.Changed != retried {
+			t.Errorf("%s: %+v, calls %v, changes %v", id, ended, m.kube.Calls()[before:], h.changes())
+		}
+	}
+}

@@ -4,14 +4,19 @@ import (
 	"context"
 	"fmt"
 
+	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/kube"
 	"rigup.dev/rigup/core/kubeconfig"
+	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/state"
 )
 
-// ready waits until the workload runs, and says why when it does not.
+// ready waits until the workload runs, and says why when it does not. Pods that failed before this run are
+// started again: their cause may be mended.
 func ready(ctx context.Context, r *run) (step, error) {
+	var st step
+	var failed []kube.Workload
 	if r.kube != nil {
 		ws, err := r.kube.PodsSummary(ctx, r.workload, r.waitOptions())
 		if err != nil {
@@ -20,8 +25,21 @@ func ready(ctx context.Context, r *run) (step, error) {
 		if n, all := settled(ws); all {
 			return found(done(pods(n)))
 		}
+		for _, w := range ws {
+			if w.Reason == nil || w.Reason.ID == reason.WorkloadStarting || w.Kind == kube.Job {
+				continue
+			}
+			failed = append(failed, w.Workload)
+			st.changes = append(st.changes, event.Change{Action: event.Start, Kind: "pods", Name: w.Name, Detail: "they failed before"})
+		}
 	}
-	return step{apply: func(ctx context.Context) (outcome, error) {
+	st.apply = func(ctx context.Context) (outcome, error) {
+		if len(failed) > 0 {
+			r.step("starting failed pods again")
+			if err := r.kube.Retry(ctx, failed); err != nil {
+				return outcome{}, err
+			}
+		}
 		r.step("waiting for the workload")
 		if err := r.kube.WaitWorkloads(ctx, r.workload, r.waitOptions(), r.progress); err != nil {
 			return outcome{}, err
@@ -32,7 +50,8 @@ func ready(ctx context.Context, r *run) (step, error) {
 		}
 		n, _ := settled(ws)
 		return done(pods(n)), nil
-	}}, nil
+	}
+	return st, nil
 }
 
 func (r *run) waitOptions() kube.WaitOptions {

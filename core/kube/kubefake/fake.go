@@ -15,6 +15,7 @@ type API struct {
 	OnReady       func(context.Context, kube.ReadyOptions, func(event.Progress)) error
 	OnSnapshot    func(context.Context, string, time.Time) (kube.Snapshot, error)
 	OnWait        func(context.Context, []kube.Workload, kube.WaitOptions, func(event.Progress)) error
+	OnRetry       func(context.Context, []kube.Workload) error
 	OnPodsSummary func(context.Context, []kube.Workload, kube.WaitOptions) ([]kube.WorkloadStatus, error)
 
 	mu    sync.Mutex
@@ -61,6 +62,15 @@ func (a *API) WaitWorkloads(ctx context.Context, ws []kube.Workload, o kube.Wait
 		return ctx.Err()
 	}
 	return a.OnWait(ctx, ws, o, progress)
+}
+
+// Retry implements kube.API.
+func (a *API) Retry(ctx context.Context, ws []kube.Workload) error {
+	a.called("Retry")
+	if a.OnRetry == nil {
+		return ctx.Err()
+	}
+	return a.OnRetry(ctx, ws)
 }
 
 // PodsSummary implements kube.API.
