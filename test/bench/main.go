@@ -225,8 +225,9 @@ id=$(docker create --name bench-hand --hostname bench-hand --privileged --tmpfs 
   -p 127.0.0.1:16443:6443 IMAGE server --disable=traefik,servicelb --node-name=bench-hand --tls-san=127.0.0.1 \
   --kubelet-arg=fail-cgroupv1=false)
 mirror=$(docker info --format '{{index .RegistryConfig.Mirrors 0}}')
-printf 'mirrors:\n  docker.io:\n    endpoint: ["%s"]\n' "$mirror" > HOME/registries.yaml
-docker cp HOME/registries.yaml bench-hand:/etc/rancher/k3s/registries.yaml >/dev/null
+mkdir -p HOME/etc/rancher/k3s
+printf 'mirrors:\n  docker.io:\n    endpoint: ["%s"]\n' "$mirror" > HOME/etc/rancher/k3s/registries.yaml
+docker cp HOME/etc bench-hand:/ >/dev/null
 docker start bench-hand >/dev/null
 `
 
