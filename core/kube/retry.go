@@ -23,7 +23,7 @@ func (c *Client) Retry(ctx context.Context, ws []Workload) error {
 			continue
 		}
 		for _, p := range views[w.Namespace].find(w, time.Time{}).pods {
-			if p.DeletionTimestamp != nil || !backedOff(p) {
+			if !backedOff(p) {
 				continue
 			}
 			cctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -39,7 +39,10 @@ func (c *Client) Retry(ctx context.Context, ws []Workload) error {
 
 // backedOff reports whether a pod failed to start or ended, as opposed to being on its way.
 func backedOff(p core.Pod) bool {
-	if p.Status.Phase == core.PodFailed {
+	switch {
+	case p.DeletionTimestamp != nil:
+		return false
+	case p.Status.Phase == core.PodFailed:
 		return true
 	}
 	for _, s := range append(append([]core.ContainerStatus{}, p.Status.InitContainerStatuses...), p.Status.ContainerStatuses...) {

@@ -94,6 +94,8 @@ type WorkloadStatus struct {
 	// Ready and Total count pods. A Job counts those that completed.
 	Ready int `json:"ready"`
 	Total int `json:"total"`
+	// Failed is true when pods of it have failed and wait to be tried again; never for a Job.
+	Failed bool `json:"failed,omitempty"`
 	// OK is true when it is as its latest specification asks; Ready == Total is not enough after a change.
 	OK bool `json:"ok"`
 	// Reason says why it is not, as far as it is known.

@@ -171,6 +171,7 @@ func (c *Client) PodsSummary(ctx context.Context, ws []Workload, o WaitOptions) 
 				r = reason.New(reason.WorkloadStarting, append(f.refs(o, nil), "limit", "its last start")...).With(c.evidence(ctx, v)...)
 			}
 			f.Reason = &r
+			f.Failed = f.Kind != Job && slices.ContainsFunc(f.pods, backedOff)
 		}
 		out = append(out, f.WorkloadStatus)
 	}

@@ -324,20 +324,19 @@ func TestFailedPodsAreStartedAgain(t *testing.T) {
 		t.Fatal(ended)
 	}
 	well := m.kube.OnPodsSummary
-	for id, retried := range map[reason.ID]bool{reason.WorkloadData: true, reason.WorkloadCrash: true, reason.WorkloadStarting: false} {
+	for _, failed := range []bool{true, false} {
 		calls := 0
 		m.kube.OnPodsSummary = func(ctx context.Context, ws []kube.Workload, o kube.WaitOptions) ([]kube.WorkloadStatus, error) {
 			all, err := well(ctx, ws, o)
 			if calls++; calls == 1 {
-				why := reason.New(id)
-				all[0].OK, all[0].Reason = false, &why
+				all[0].OK, all[0].Failed = false, failed
 			}
 			return all, err
 		}
 		before := len(m.kube.Calls())
 		h, ended := m.install()
-		if ended.Exit != 0 || slices.Contains(m.kube.Calls()[before:], "Retry") != retried || h.result().Result.Changed != retried {
-			t.Errorf("%s: %+v, calls %v, changes %v", id, ended, m.kube.Calls()[before:], h.changes())
+		if ended.Exit != 0 || slices.Contains(m.kube.Calls()[before:], "Retry") != failed || h.result().Result.Changed != failed {
+			t.Errorf("failed %v: %+v, calls %v, changes %v", failed, ended, m.kube.Calls()[before:], h.changes())
 		}
 	}
 }

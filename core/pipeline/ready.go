@@ -7,7 +7,6 @@ import (
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/kube"
 	"rigup.dev/rigup/core/kubeconfig"
-	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/state"
 )
@@ -26,7 +25,7 @@ func ready(ctx context.Context, r *run) (step, error) {
 			return found(done(pods(n)))
 		}
 		for _, w := range ws {
-			if w.Reason == nil || w.Reason.ID == reason.WorkloadStarting || w.Kind == kube.Job {
+			if !w.Failed {
 				continue
 			}
 			failed = append(failed, w.Workload)
