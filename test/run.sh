@@ -25,7 +25,8 @@ fi
 lab up --engine "${engines// /,}"
 mkdir -p bin
 go test -c -o bin/e2e.test ./test/e2e
-export RIGUP_BIN=$PWD/bin/rigup RIGUP_TREE=$PWD
+# Tests run in the engine's network; this shell's is the one outside of it.
+export RIGUP_BIN=$PWD/bin/rigup RIGUP_TREE=$PWD RIGUP_LAB_OUTSIDE=/proc/$$/ns/net
 program=$(lab info --engine "${engines%% *}" | sed -n 's/.*"lab": "\(.*\)".*/\1/p')
 GOBIN=$PWD/bin go install "gotest.tools/gotestsum@$GOTESTSUM"
 # inside ENGINE CMD...: in the engine's network. tests ENGINE BINARY ARGS...: the same for a test binary, with a
@@ -42,7 +43,7 @@ for e in $engines; do
     run=${RUN:-.}
   else
     # Everything runs on the first engine; on the others what depends on the engine.
-    run=${RUN:-Lifecycle|PrivateRegistry|BringYourOwnChart|NotOurs}
+    run=${RUN:-Lifecycle|PrivateRegistry|BringYourOwnChart|NotOurs|Restart}
   fi
   say "the program, on engine $e"
   tests "$e" "$PWD/bin/e2e.test" -test.run "$run" -test.timeout 60m

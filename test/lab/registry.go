@@ -147,7 +147,18 @@ func (e *engine) pushImages(ctx context.Context, dir string) (int, error) {
 		r := <-results
 		pushed, err = pushed+r.n, errors.Join(err, r.err)
 	}
+	if pushed > 0 && err == nil {
+		e.forget(ctx, index)
+	}
 	return pushed, err
+}
+
+// forget removes the engine's copies of images that were pushed anew: under a tag that does not move, an engine
+// that has an image never asks for it again. Copies that are in use, or not there, stay as they are.
+func (e *engine) forget(ctx context.Context, index []image) {
+	for _, i := range index {
+		_ = e.call(ctx, time.Minute, "DELETE", "/images/"+i.Name+":"+i.Tag+"?force=1", nil)
+	}
 }
 
 func (r registryInstance) pushAll(ctx context.Context, dir string, index []image) (int, error) {
