@@ -18,6 +18,12 @@ const (
 	Unknown Status = "unknown"
 )
 
+// Why a fact is unknown, where others ask.
+const (
+	Late   = "timed out"
+	Denied = "permission denied"
+)
+
 // Fact is one observation of a T.
 type Fact[T any] struct {
 	Status Status `json:"status"`
@@ -44,9 +50,9 @@ func From[T any](v T, err error) Fact[T] {
 	case errors.Is(err, fs.ErrNotExist):
 		return None[T]()
 	case errors.Is(err, context.DeadlineExceeded):
-		return Not[T]("timed out")
+		return Not[T](Late)
 	case errors.Is(err, fs.ErrPermission):
-		return Not[T]("permission denied")
+		return Not[T](Denied)
 	}
 	return Not[T](err.Error())
 }

@@ -65,6 +65,6 @@ func within[T any](ctx context.Context, limit time.Duration, read func() (T, err
 	case f := <-got:
 		return f
 	case <-ctx.Done():
-		return Not[T]("timed out")
+		return Not[T](Late)
 	}
 }

@@ -23,7 +23,11 @@ func cpuReason(asked string, seen facts.Fact[[]facts.GPU]) reason.Reason {
 	case asked == "off":
 		return reason.New(reason.GPUOff)
 	case seen.Status == facts.Unknown:
-		return reason.New(reason.GPUUnknown).With(seen.Why)
+		do := ""
+		if seen.Why == facts.Denied {
+			do = "run rigup as a user who may read the machine's device list"
+		}
+		return reason.New(reason.GPUUnknown, "do", do).With(seen.Why)
 	case len(seen.Value) == 0:
 		return reason.New(reason.GPUNone)
 	}

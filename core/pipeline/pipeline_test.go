@@ -73,16 +73,21 @@ func TestG4_OneReason(t *testing.T) {
 		want reason.ID
 		says string
 	}{
-		"none":        {facts.Of([]facts.GPU(nil)), "gpu=auto", reason.GPUNone, ""},
-		"one":         {facts.Of([]facts.GPU{nvidia}), "gpu=auto", reason.GPUNotInUse, "an NVIDIA GPU"},
-		"two vendors": {facts.Of([]facts.GPU{intel, nvidia, nvidia}), "gpu=auto", reason.GPUNotInUse, "an Intel GPU and 2 NVIDIA GPUs"},
-		"unknown":     {facts.Not[[]facts.GPU]("permission denied"), "gpu=auto", reason.GPUUnknown, ""},
-		"off":         {facts.Of([]facts.GPU{nvidia}), "gpu=off", reason.GPUOff, ""},
+		"none":         {facts.Of([]facts.GPU(nil)), "gpu=auto", reason.GPUNone, ""},
+		"one":          {facts.Of([]facts.GPU{nvidia}), "gpu=auto", reason.GPUNotInUse, "an NVIDIA GPU"},
+		"two vendors":  {facts.Of([]facts.GPU{intel, nvidia, nvidia}), "gpu=auto", reason.GPUNotInUse, "an Intel GPU and 2 NVIDIA GPUs"},
+		"unknown":      {facts.Not[[]facts.GPU]("permission denied"), "gpu=auto", reason.GPUUnknown, ""},
+		"other system": {facts.Not[[]facts.GPU]("rigup reads this on Linux only"), "gpu=auto", reason.GPUUnknown, ""},
+		"off":          {facts.Of([]facts.GPU{nvidia}), "gpu=off", reason.GPUOff, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
 			m.facts.machine.GPUs = c.gpus
 			h, ended := m.install(c.flag)
+			// A remedy is given only where it can work: who may not read the devices can; who is on another system cannot.
+			if r := h.result().Reason; name == "unknown" && len(r.Remedy) != 1 || name == "other system" && len(r.Remedy) != 0 {
+				t.Errorf("remedies %q", r.Remedy)
+			}
 			if ended.Exit != 0 || h.result().Reason == nil || h.result().Reason.ID != c.want || !strings.Contains(h.result().Reason.Text, c.says) {
 				t.Fatalf("%+v", h.result())
 			}

@@ -28,7 +28,8 @@ type Input struct {
 	// DataProblem is what CheckPlace found, and Data the file system the directory is on.
 	DataProblem error
 	Data        facts.Place
-	// Exists is set when the cluster is there already: then space for its images is not asked for again.
+	// Exists is set when the cluster is there already: then space for its images is not asked for again, and
+	// advice about what does not change is not repeated at every run.
 	Exists bool
 }
 
@@ -116,14 +117,14 @@ func memory(in Input) []Finding {
 	switch {
 	case have < minMemory-memoryGrace:
 		return fatal(reason.New(reason.MachineMemory, "have", units.Size(int64(have)), "needed", units.Size(minMemory), "grow", grow))
-	case have < adviceMemory-memoryGrace:
+	case have < adviceMemory-memoryGrace && !in.Exists:
 		return advice(reason.New(reason.MachineMemoryLow, "have", units.Size(int64(have)), "wanted", units.Size(adviceMemory), "grow", grow))
 	}
 	return nil
 }
 
 func cpus(in Input) []Finding {
-	if in.Engine.CPUs == 0 || in.Engine.CPUs >= adviceCPUs {
+	if in.Exists || in.Engine.CPUs == 0 || in.Engine.CPUs >= adviceCPUs {
 		return nil
 	}
 	return advice(reason.New(reason.MachineCPU, "have", strconv.Itoa(in.Engine.CPUs), "wanted", strconv.Itoa(adviceCPUs)))
@@ -159,14 +160,14 @@ func dataDir(in Input) []Finding {
 
 func watches(in Input) []Finding {
 	w := in.Machine.Watches
-	if !w.Known() || w.Value >= minWatches || !in.Engine.InMachine {
+	if in.Exists || !w.Known() || w.Value >= minWatches || !in.Engine.InMachine {
 		return nil
 	}
 	return advice(reason.New(reason.MachineInotify, "have", strconv.FormatInt(w.Value, 10), "needed", "524288"))
 }
 
 func cgroup(in Input) []Finding {
-	if in.Engine.Cgroup != "1" {
+	if in.Exists || in.Engine.Cgroup != "1" {
 		return nil
 	}
 	return advice(reason.New(reason.MachineCgroup1))

@@ -39,6 +39,11 @@ func TestPreflight(t *testing.T) {
 		"few watches":           {func(i *Input) { i.Machine.Watches = facts.Of(int64(8192)) }, "machine.inotify"},
 		"watches of another VM": {func(i *Input) { i.Machine.Watches = facts.Of(int64(8192)); i.Engine.InMachine = false }, ""},
 		"cgroup v1":             {func(i *Input) { i.Engine.Cgroup = "1" }, "machine.cgroup-v1"},
+		"advice is not repeated": {func(i *Input) {
+			i.Exists = true
+			i.Engine.Memory, i.Engine.CPUs, i.Engine.Cgroup = 4<<30, 1, "1"
+			i.Machine.Watches = facts.Of(int64(8192))
+		}, ""},
 		"C1 unknown fails nothing": {func(i *Input) {
 			i.Engine = Engine{}
 			i.EngineDisk = facts.Place{Free: facts.Not[uint64]("timed out")}

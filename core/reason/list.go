@@ -236,7 +236,7 @@ var list = map[ID]entry{
 	GPUNotChecked: {text: "The GPU was not checked."},
 	GPUNone:       {text: "This machine has no GPU that rigup knows."},
 	GPUOff:        {text: "The GPU was switched off for this cluster with --gpu=off.", remedy: []string{"rigup install --gpu=auto"}},
-	GPUUnknown:    {text: "rigup could not find out whether this machine has a GPU.", remedy: []string{"run rigup as a user who may read the machine's device list"}},
+	GPUUnknown:    {text: "rigup could not find out whether this machine has a GPU.", remedy: []string{"{do}"}},
 	GPUNotInUse:   {text: "This machine has {gpu}, but this version of rigup sets up CPU clusters only.", remedy: []string{"update rigup when a version with GPU support is published: this cluster and its data stay"}},
 	GPUClusterCPU: {text: "This cluster was created without GPU; a GPU is added when a cluster is created.", remedy: []string{"rigup install --recreate rebuilds it and keeps your data and everything in the cluster"}},
 	GPURequired:   {text: "A GPU is required (--gpu=require), and it is not there: {why}", remedy: []string{"rigup install --gpu=auto installs on the CPU"}, exit: ExitGPU},
