@@ -27,10 +27,7 @@ import (
 // pinnedImage is the node image that the pins name.
 func (w *world) pinnedImage() string {
 	w.t.Helper()
-	b, err := os.ReadFile("../../assets/pins.yaml")
-	if dir := os.Getenv("RIGUP_TREE"); dir != "" {
-		b, err = os.ReadFile(filepath.Join(dir, "assets/pins.yaml"))
-	}
+	b, err := os.ReadFile(filepath.Join(tree(), "assets/pins.yaml"))
 	must(w.t, err)
 	var p struct{ K3s struct{ Image string } }
 	must(w.t, yaml.Unmarshal(b, &p))

@@ -21,6 +21,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/api/types/volume"
 	"github.com/docker/docker/client"
+	"github.com/google/jsonschema-go/jsonschema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -189,11 +190,19 @@ func (w *world) fails(exit int, words []string, args ...string) ran {
 	return r
 }
 
-// events decodes the output of --output json.
+// events decodes the output of --output json, and holds each line against the published schema.
 func events(t *testing.T, out string) []event.Event {
 	t.Helper()
+	schema := eventSchema(t)
 	var all []event.Event
 	for line := range strings.Lines(out) {
+		var raw any
+		if err := json.Unmarshal([]byte(line), &raw); err != nil {
+			t.Fatalf("not JSON: %q: %v", line, err)
+		}
+		if err := schema.Validate(raw); err != nil {
+			t.Errorf("not as the schema says: %s: %v", line, err)
+		}
 		var e event.Event
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("not an event: %q: %v", line, err)
@@ -201,6 +210,25 @@ func events(t *testing.T, out string) []event.Event {
 		all = append(all, e)
 	}
 	return all
+}
+
+func eventSchema(t *testing.T) *jsonschema.Resolved {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(tree(), "core/report/schema/event.schema.json"))
+	must(t, err)
+	var s jsonschema.Schema
+	must(t, json.Unmarshal(b, &s))
+	r, err := s.Resolve(nil)
+	must(t, err)
+	return r
+}
+
+// tree is the root of the sources.
+func tree() string {
+	if dir := os.Getenv("RIGUP_TREE"); dir != "" {
+		return dir
+	}
+	return "../.."
 }
 
 // result is the last event, which must be the result.
