@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -25,16 +24,11 @@ What is printed holds the key to the cluster.`,
 			if merge && path {
 				return reason.Fail(reason.New(reason.UsageValue, "flag", "--path", "value", "given", "allowed", "it does not go together with --merge"), nil)
 			}
-			cfg, err := p.config(c)
+			ctx, cancel, cfg, r, err := p.look(c)
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(c.Context, cfg.Timeout.Value)
 			defer cancel()
-			r, err := p.runner(ctx, options{cfg, report.Never{}})
-			if err != nil {
-				return err
-			}
 			k, err := r.Kubeconfig(ctx, merge)
 			if err != nil {
 				return err

@@ -137,6 +137,22 @@ func (p *program) config(c *cli.Context) (config.Config, error) {
 	})
 }
 
+// look prepares a command that shows what is there: its settings, a runner that asks nothing, and a context with
+// the run's time limit, which the caller cancels.
+func (p *program) look(c *cli.Context) (context.Context, context.CancelFunc, config.Config, runner, error) {
+	cfg, err := p.config(c)
+	if err != nil {
+		return nil, nil, cfg, nil, err
+	}
+	ctx, cancel := context.WithTimeout(c.Context, cfg.Timeout.Value)
+	r, err := p.runner(ctx, options{cfg, report.Never{}})
+	if err != nil {
+		cancel()
+		return nil, nil, cfg, nil, err
+	}
+	return ctx, cancel, cfg, r, nil
+}
+
 // given returns the flags that stand on the command line, wherever they stand: before the command or after it.
 func given(c *cli.Context) map[string][]string {
 	out := map[string][]string{}

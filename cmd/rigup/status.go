@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 
 	"github.com/urfave/cli/v2"
@@ -16,16 +15,11 @@ func (p *program) status() *cli.Command {
 		Description: "The exit code is 0 when the cluster runs and nothing is wrong with it.",
 		UsageText:   "rigup status --output json",
 		Action: func(c *cli.Context) error {
-			cfg, err := p.config(c)
+			ctx, cancel, cfg, r, err := p.look(c)
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(c.Context, cfg.Timeout.Value)
 			defer cancel()
-			r, err := p.runner(ctx, options{cfg, report.Never{}})
-			if err != nil {
-				return err
-			}
 			s, err := r.Status(ctx)
 			if err != nil {
 				return err

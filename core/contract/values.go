@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"rigup.dev/rigup/core/pins"
 )
 
 // Images lists what rigup must have in the node before the chart is installed.
@@ -47,7 +49,7 @@ func (c Contract) Values(capability Capability, env Env) (map[string]any, error)
 		if img.Helper == "" {
 			continue
 		}
-		repository, tag, ok := cutTag(env.Images[img.Helper])
+		repository, tag, ok := pins.CutTag(env.Images[img.Helper])
 		if !ok {
 			return nil, fail(c.chart, fmt.Errorf("%s: images[%d].helper is %q, allowed are %s", File, i, img.Helper, strings.Join(sorted(env.Images), ", ")))
 		}
@@ -209,13 +211,4 @@ func put(m map[string]any, path []string, v any) {
 		m = next
 	}
 	m[path[len(path)-1]] = v
-}
-
-// cutTag splits repository:tag; a colon before the last slash is a port.
-func cutTag(ref string) (repository, tag string, ok bool) {
-	i := strings.LastIndexByte(ref, ':')
-	if i <= strings.LastIndexByte(ref, '/') || i+1 == len(ref) {
-		return "", "", false
-	}
-	return ref[:i], ref[i+1:], true
 }

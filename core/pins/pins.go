@@ -70,3 +70,12 @@ func Fixed(ref string) error {
 	}
 	return nil
 }
+
+// CutTag splits repository:tag; a colon before the last slash is a port.
+func CutTag(ref string) (repository, tag string, ok bool) {
+	i := strings.LastIndexByte(ref, ':')
+	if i <= strings.LastIndexByte(ref, '/') || i+1 == len(ref) {
+		return "", "", false
+	}
+	return ref[:i], ref[i+1:], true
+}

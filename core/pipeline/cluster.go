@@ -117,7 +117,9 @@ func (r *run) bringUp(ctx context.Context, plan cluster.Plan) error {
 func (r *run) awaitKubeconfig(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, bootLimit)
 	defer cancel()
-	for tick := time.NewTicker(100 * time.Millisecond); ; {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
 		b, err := r.clusters.Kubeconfig(ctx, r.node)
 		if err == nil {
 			r.kubeconfig = b
@@ -133,7 +135,6 @@ func (r *run) awaitKubeconfig(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			tick.Stop()
 			return reason.Fail(reason.New(reason.ClusterNotReady, "what", "it made no certificates within "+bootLimit.String(), "node", r.node.Node.Name), err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"rigup.dev/rigup/core/cluster"
 	"rigup.dev/rigup/core/contract"
 	"rigup.dev/rigup/core/event"
+	"rigup.dev/rigup/core/gpu"
 	"rigup.dev/rigup/core/nodeimage"
 	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/release"
@@ -86,13 +87,7 @@ func releaseChange(p *release.Plan, name string) (event.Change, bool) {
 // planRelease compares the release with what is wanted; without a cluster, as its first install.
 func (r *run) planRelease(ctx context.Context) (*release.Plan, Release, error) {
 	if r.kube == nil {
-		values, err := r.values(r.capability, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-		p, err := release.Preview(r.chart, values, release.Target{
-			Release: r.cfg.Release, Namespace: r.cfg.Namespace, KubeVersion: kubeVersion(r.deps.Pins.K3s.Version),
-		})
+		p, err := r.previewRelease(r.capability)
 		return p, nil, err
 	}
 	client, err := r.deps.Release(r.releaseOptions())
@@ -116,6 +111,17 @@ func (r *run) planRelease(ctx context.Context) (*release.Plan, Release, error) {
 		err = &reason.Error{Reason: why.Reason.Do("rigup install --reset-values forgets the values of earlier installs"), Err: why.Err}
 	}
 	return p, client, err
+}
+
+// previewRelease renders the chart as its first install would be, without a cluster.
+func (r *run) previewRelease(capability gpu.Capability) (*release.Plan, error) {
+	values, err := r.values(capability, nil)
+	if err != nil {
+		return nil, err
+	}
+	// The tag of a k3s release is the Kubernetes version and a suffix.
+	kubernetes, _, _ := strings.Cut(r.deps.Pins.K3s.Version, "+")
+	return release.Preview(r.chart, values, release.Target{Release: r.cfg.Release, Namespace: r.cfg.Namespace, KubeVersion: kubernetes})
 }
 
 func (r *run) releaseOptions() release.Options {

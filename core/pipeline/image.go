@@ -7,6 +7,7 @@ import (
 	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/nodeimage"
+	"rigup.dev/rigup/core/pins"
 	"rigup.dev/rigup/core/units"
 )
 
@@ -22,7 +23,6 @@ func image(ctx context.Context, r *run) (step, error) {
 		return step{}, err
 	}
 	if plan.Have {
-		r.image = plan.Present
 		return found(done(version + " is on the engine"))
 	}
 	return step{
@@ -33,7 +33,6 @@ func image(ctx context.Context, r *run) (step, error) {
 			if err != nil {
 				return outcome{}, err
 			}
-			r.image = img
 			return done("pulled " + version + ", " + units.Size(img.Size)), nil
 		},
 	}, nil
@@ -65,10 +64,8 @@ func (r *run) pull(ctx context.Context, plan nodeimage.Plan) (engine.Image, erro
 
 // tagOf is the version of an image reference, for people.
 func tagOf(ref string) string {
-	for i := len(ref) - 1; i >= 0 && ref[i] != '/'; i-- {
-		if ref[i] == ':' {
-			return ref[i+1:]
-		}
+	if _, tag, ok := pins.CutTag(ref); ok {
+		return tag
 	}
 	return ref
 }

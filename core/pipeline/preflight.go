@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"os"
-	"strings"
 
 	"rigup.dev/rigup/core/cluster"
 	"rigup.dev/rigup/core/config"
@@ -136,20 +135,8 @@ func (r *run) checkChart(ctx context.Context) (err error) {
 		return err
 	}
 	// The capability is not known yet; the keys that the contract writes are the same.
-	values, err := r.values(gpu.Capability{}, nil)
-	if err != nil {
-		return err
-	}
-	_, err = release.Preview(r.chart, values, release.Target{
-		Release: r.cfg.Release, Namespace: r.cfg.Namespace, KubeVersion: kubeVersion(r.deps.Pins.K3s.Version),
-	})
+	_, err = r.previewRelease(gpu.Capability{})
 	return err
-}
-
-// kubeVersion is the Kubernetes version of a k3s release.
-func kubeVersion(k3s string) string {
-	v, _, _ := strings.Cut(k3s, "+")
-	return v
 }
 
 // checkImages sees that the engine has the images that are to be loaded into the cluster.

@@ -65,7 +65,6 @@ type run struct {
 	capability gpu.Capability
 
 	// image, cluster
-	image      engine.Image
 	kubeconfig []byte
 	context    kubeconfig.Result
 	kube       kube.API

@@ -36,7 +36,6 @@ const (
 	MachineMemoryLow ID = "machine.memory-low"
 	MachineCPU       ID = "machine.cpu"
 	MachinePorts     ID = "machine.ports"
-	MachineSubnet    ID = "machine.subnet"
 	MachineInotify   ID = "machine.inotify"
 	MachineCgroup1   ID = "machine.cgroup-v1"
 
@@ -102,7 +101,6 @@ const (
 	WorkloadImageDenied ID = "workload.image-denied"
 	WorkloadUntrusted   ID = "workload.untrusted-ca"
 	WorkloadCrash       ID = "workload.crash"
-	WorkloadCredentials ID = "workload.credentials"
 	WorkloadUnscheduled ID = "workload.unschedulable"
 	WorkloadDiskFull    ID = "workload.disk-pressure"
 	WorkloadData        ID = "workload.data-not-writable"
@@ -121,8 +119,6 @@ const (
 	GPUNotInUse   ID = "gpu.not-supported-yet"
 	GPUClusterCPU ID = "gpu.cluster-cpu-only"
 	GPURequired   ID = "gpu.required"
-
-	NothingPlanned ID = "plan.nothing"
 )
 
 // list is the one list. A test holds that every id above stands here once, and that every entry can be shown.
@@ -155,7 +151,6 @@ var list = map[ID]entry{
 	MachineMemoryLow: {text: "The engine has {have} of memory; {wanted} is advised.", remedy: []string{"{grow}"}},
 	MachineCPU:       {text: "The engine has {have} CPU; {wanted} are advised.", remedy: []string{"give the engine more CPUs if jobs are slow"}},
 	MachinePorts:     {text: "None of the ports {range} on 127.0.0.1 is free for the cluster's API.", remedy: []string{"choose others: rigup install --api-port FIRST-LAST", "or stop the program that holds them"}, exit: ExitUsage},
-	MachineSubnet:    {text: "The cluster's own network {net} overlaps {route}, which this machine uses.", remedy: []string{"addresses there may be unreachable from jobs; disconnect that network (often a VPN) or tell us"}},
 	MachineInotify:   {text: "The kernel allows only {have} file watches for each user; the cluster needs {needed}.", remedy: []string{"sudo sysctl fs.inotify.max_user_watches={needed} fs.inotify.max_user_instances=512"}},
 	MachineCgroup1:   {text: "The engine uses cgroup v1, which Kubernetes is giving up.", remedy: []string{"it works today; move this machine to cgroup v2 when you can"}},
 
@@ -221,7 +216,6 @@ var list = map[ID]entry{
 	WorkloadImageDenied: {text: "{workload} cannot start: the registry refuses access to its image {image}.", remedy: []string{"docker login to that registry, then: rigup install --recreate"}},
 	WorkloadUntrusted:   {text: "{workload} cannot start: the certificate of its image's registry is not trusted.", remedy: []string{"ask your IT for the CA certificate and pass it: rigup install --recreate --ca-file FILE"}},
 	WorkloadCrash:       {text: "{workload} starts and ends again.", remedy: []string{"kubectl --context {context} -n {namespace} logs {logs} shows why"}},
-	WorkloadCredentials: {text: "{workload} was refused: its credentials are wrong.", remedy: []string{"correct them with --set or --values, then run the same command again"}},
 	WorkloadUnscheduled: {text: "{workload} does not fit on this machine.", remedy: []string{"lower what it requests with --set, or give the engine more memory and CPUs"}},
 	WorkloadDiskFull:    {text: "The cluster's disk is nearly full, so it starts nothing new.", remedy: []string{"free some space on the disk of the Docker engine; the cluster recovers by itself"}},
 	WorkloadNotFound:    {text: "{workload} cannot start: no registry has its image {image}.", remedy: []string{"check the image's name and tag", "an image that only this machine has: rigup install --load-image {image}"}},
@@ -240,8 +234,6 @@ var list = map[ID]entry{
 	GPUNotInUse:   {text: "This machine has {gpu}, but this version of rigup sets up CPU clusters only.", remedy: []string{"update rigup when a version with GPU support is published: this cluster and its data stay"}},
 	GPUClusterCPU: {text: "This cluster was created without GPU; a GPU is added when a cluster is created.", remedy: []string{"rigup install --recreate rebuilds it and keeps your data and everything in the cluster"}},
 	GPURequired:   {text: "A GPU is required (--gpu=require), and it is not there: {why}", remedy: []string{"rigup install --gpu=auto installs on the CPU"}, exit: ExitGPU},
-
-	NothingPlanned: {text: "Nothing to do: the machine is as asked."},
 }
 
 // IDs returns every id of the list, for documents and tests. The order is not defined.

@@ -141,14 +141,6 @@ func (s Store) Write(st State) error {
 	return nil
 }
 
-// Remove deletes the file; a missing one is no error.
-func (s Store) Remove() error {
-	if err := os.Remove(s.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // sum is over the compact form, so that indentation does not count.
 func sum(raw json.RawMessage) string {
 	var b bytes.Buffer

@@ -139,10 +139,7 @@ func TestC2_WhatIsNotOursIsLeftAlone(t *testing.T) {
 	name := "rigup-" + c
 	t.Run("container", func(t *testing.T) {
 		w := w.at(t)
-		out, err := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "pull", "busybox:1.37").CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s", out)
-		}
+		w.docker("pull", "busybox:1.37")
 		made, err := w.cli.ContainerCreate(ctx, &container.Config{Image: "busybox:1.37", Cmd: []string{"true"}}, nil, nil, nil, name+"-server-0")
 		must(t, err)
 		defer w.cli.ContainerRemove(ctx, made.ID, container.RemoveOptions{Force: true})

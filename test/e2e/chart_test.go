@@ -109,14 +109,8 @@ func TestBringYourOwnChart(t *testing.T) {
 	dir := w.chart("isv", ispTemplate, "")
 	write(t, filepath.Join(dir, "values.yaml"), "image: {repository: vendor.test/web, tag: '1'}\ngpu: {limits: 'stale=1'}\n")
 	write(t, filepath.Join(dir, "contract.yaml"), ispContract)
-	docker := func(args ...string) {
-		t.Helper()
-		if out, err := exec.Command("docker", append([]string{"-H", "unix://" + w.lab.Socket}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("docker %v: %v\n%s", args, err, out)
-		}
-	}
-	docker("pull", "busybox:1.37")
-	docker("tag", "busybox:1.37", "vendor.test/web:1")
+	w.docker("pull", "busybox:1.37")
+	w.docker("tag", "busybox:1.37", "vendor.test/web:1")
 	defer w.cli.ImageRemove(w.ctx(), "vendor.test/web:1", image.RemoveOptions{})
 
 	w.install(c, "--chart", dir, "--release", "isv", "--namespace", "isv")

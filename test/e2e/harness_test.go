@@ -97,7 +97,7 @@ func (w *world) purge(cluster string) {
 
 // autopsy shows what a failed test leaves.
 func (w *world) autopsy(cluster string) {
-	out, _ := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "logs", "--tail", "30", "rigup-"+cluster+"-server-0").CombinedOutput()
+	out, _ := w.dockerCommand("logs", "--tail", "30", "rigup-"+cluster+"-server-0").CombinedOutput()
 	w.t.Logf("node log:\n%s", out)
 	logs, _ := filepath.Glob(filepath.Join(w.home, ".rigup/clusters", cluster, "log/*.log"))
 	if len(logs) > 0 {
@@ -105,6 +105,21 @@ func (w *world) autopsy(cluster string) {
 		lines := strings.Split(string(b), "\n")
 		w.t.Logf("run log:\n%s", strings.Join(lines[max(0, len(lines)-40):], "\n"))
 	}
+}
+
+// dockerCommand is Docker's own client on the lab's engine, with the world's Docker configuration.
+func (w *world) dockerCommand(args ...string) *exec.Cmd {
+	return exec.Command("docker", append([]string{"--config", filepath.Join(w.home, ".docker"), "-H", "unix://" + w.lab.Socket}, args...)...)
+}
+
+// docker runs it, expects success and returns what it says.
+func (w *world) docker(args ...string) string {
+	w.t.Helper()
+	out, err := w.dockerCommand(args...).CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("docker %v: %v\n%s", args, err, out)
+	}
+	return string(out)
 }
 
 func (w *world) ctx() context.Context {

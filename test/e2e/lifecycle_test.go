@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,12 +58,9 @@ func (w *world) at(t *testing.T) *world { v := *w; v.t = t; return &v }
 // bystanders makes things of others on the engine, with names that begin like ours.
 func (w *world) bystanders() {
 	w.t.Helper()
-	out, err := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "pull", "-q", "busybox:1.37").CombinedOutput()
-	if err != nil {
-		w.t.Fatalf("%s", out)
-	}
+	w.docker("pull", "-q", "busybox:1.37")
 	must(w.t, w.removeBystanders())
-	_, err = w.cli.VolumeCreate(w.ctx(), volume.CreateOptions{Name: bystander})
+	_, err := w.cli.VolumeCreate(w.ctx(), volume.CreateOptions{Name: bystander})
 	must(w.t, err)
 	_, err = w.cli.NetworkCreate(w.ctx(), bystander, network.CreateOptions{})
 	must(w.t, err)

@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/base64"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,19 +40,12 @@ func TestN3_E2_PrivateRegistry(t *testing.T) {
 	auth := base64.StdEncoding.EncodeToString([]byte(reg.User + ":" + reg.Password))
 	dockerConfig := filepath.Join(w.home, ".docker")
 	w.login()
-	docker := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command("docker", append([]string{"--config", dockerConfig, "-H", "unix://" + w.lab.Socket}, args...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("docker %v: %v\n%s", args, err, out)
-		}
-	}
-	docker("pull", pinned)
-	docker("tag", pinned, image)
-	docker("push", image)
-	docker("rmi", image)
+	w.docker("pull", pinned)
+	w.docker("tag", pinned, image)
+	w.docker("push", image)
+	w.docker("rmi", image)
 	t.Cleanup(func() {
-		_ = exec.Command("docker", "-H", "unix://"+w.lab.Socket, "rmi", "-f", image).Run()
+		_ = w.dockerCommand("rmi", "-f", image).Run()
 	})
 
 	t.Run("without credentials the registry's refusal is the reason", func(t *testing.T) {
@@ -87,15 +79,8 @@ func TestN3_E2_PrivateRegistry(t *testing.T) {
 		secrets := []string{reg.Password, auth, proxyPassword}
 		var places []string
 		n, _ := w.node(c)
-		inspect, err := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "inspect", n.ID).CombinedOutput()
-		must(t, err)
-		places = append(places, "inspect\n"+string(inspect), "output\n"+r.all())
-		logs, err := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "logs", n.ID).CombinedOutput()
-		must(t, err)
-		places = append(places, "node log\n"+string(logs))
-		ps, err := exec.Command("docker", "-H", "unix://"+w.lab.Socket, "top", n.ID, "-eo", "pid,args").CombinedOutput()
-		must(t, err)
-		places = append(places, "processes\n"+string(ps))
+		places = append(places, "inspect\n"+w.docker("inspect", n.ID), "output\n"+r.all(),
+			"node log\n"+w.docker("logs", n.ID), "processes\n"+w.docker("top", n.ID, "-eo", "pid,args"))
 		files := 0
 		filepath.WalkDir(filepath.Join(w.home, ".rigup"), func(p string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
