@@ -13,7 +13,7 @@ const (
 // Fact is one observation of a T. Value counts only when Status is known.
 type Fact[T any] struct {
 	Status Status `json:"status"`
-	Value  T      `json:"value,omitempty"`
+	Value  T      `json:"value,omitempty,omitzero"`
 	// Why says why the value is unknown, in a few words: "timed out", "permission denied", ...
 	Why string `json:"why,omitempty"`
 }
