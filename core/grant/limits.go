@@ -1,0 +1,271 @@
+package grant
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"rigup.dev/rigup/core/pins"
+	"rigup.dev/rigup/hooks/sdk"
+)
+
+// maxItems and maxText bound every list of a manifest and every item of it, so that a person can read them.
+const (
+	maxItems = 64
+	maxText  = 200
+)
+
+var (
+	idForm       = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	toolForm     = regexp.MustCompile(`^[a-z0-9][a-z0-9._+-]{0,39}$`)
+	hostForm     = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
+	pciForm      = regexp.MustCompile(`^0x[0-9a-f]{4}$`)
+	envForm      = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+	resourceForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+/[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
+	labelForm    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+	k3sForm      = regexp.MustCompile(`^--(node-label=[A-Za-z0-9][A-Za-z0-9./_-]*=[A-Za-z0-9._-]*|kubelet-arg=(topology-manager-policy|topology-manager-scope|cpu-manager-policy|memory-manager-policy|feature-gates)=[A-Za-z0-9=,._-]+)$`)
+)
+
+// Where files may be read, and what may be mounted. Below a user's home there is nothing that a driver keeps.
+var (
+	readable = []string{"/sys/bus/pci/", "/sys/devices/pci", "/sys/devices/virtual/kfd/", "/sys/class/drm/", "/sys/class/kfd/", "/sys/class/accel/", "/sys/module/",
+		"/proc/driver/", "/usr/lib/", "/usr/lib64/", "/usr/local/", "/usr/share/", "/opt/", "/lib/"}
+	readOnes = []string{"/proc/modules", "/proc/version", "/etc/os-release", "/etc/*version*", "/etc/*install.info", "/etc/*/version*"}
+	bindable = []string{"/usr/lib/", "/usr/lib64/", "/usr/local/", "/usr/share/", "/opt/"}
+	bindOnes = []string{"/etc/*install.info"}
+)
+
+// Device nodes that no GPU needs and that give away the machine: memory, disks, terminals, input, virtual machines,
+// networks, keys.
+var forbiddenNodes = regexp.MustCompile(`^/dev/(k?mem|port|core|full|zero|null|u?random|sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|st|sg|disk|mapper|block|nbd|zd|` +
+	`bus|char|fd|shm|mqueue|hugepages|pts|ptmx|tty|console|vcs|input|uinput|hid|usb|snd|video|media|kvm|vhost|vfio|net|tun|fuse|cuse|` +
+	`btrfs|autofs|rtc|hpet|watchdog|tpm|cpu|msr|mei|ipmi|log|initctl|kmsg|lp|par|gpiochip|i2c|spi|snapshot|userfaultfd|ecryptfs|rfkill|ppp|mcelog|nvram|rigup)`)
+
+// private are names of files that identify the machine, wherever they stand.
+var private = regexp.MustCompile(`(?i)(serial|uuid|wwid|machine-id|^address$|^vpd$|^rom$|^fru|secret|token|password|credential|\.key$|\.pem$)`)
+
+// Readable says why a file may not be read for a hook, whatever was granted. It takes paths and globs.
+func Readable(p string) error {
+	if private.MatchString(path.Base(p)) {
+		return fmt.Errorf("%s can identify this machine or its owner", p)
+	}
+	return below(p, "a file that hooks may read", readable, readOnes)
+}
+
+// Bindable says why a directory or file may not be mounted for a hook.
+func Bindable(p string) error {
+	return below(p, "something that hooks may mount", bindable, bindOnes)
+}
+
+func below(p, what string, roots, ones []string) error {
+	if err := clean(p); err != nil {
+		return err
+	}
+	for _, root := range roots {
+		if rest, ok := strings.CutPrefix(p, root); ok && !strings.HasPrefix(rest, "*") {
+			return nil
+		}
+	}
+	if matches(ones, p) || slices.Contains(ones, p) {
+		return nil
+	}
+	return fmt.Errorf("%s is not %s: it has to be below %s", p, what, strings.Join(roots, ", "))
+}
+
+// Attachable says why a device node may not be handed over for a hook. It takes paths and globs; a glob needs at
+// least two characters after /dev/ before its first wildcard.
+func Attachable(p string) error {
+	if err := clean(p); err != nil {
+		return err
+	}
+	rest, ok := strings.CutPrefix(p, "/dev/")
+	switch wild := strings.IndexAny(rest, "*?["); {
+	case !ok:
+		return fmt.Errorf("%s is not a device node: it has to be below /dev/", p)
+	case wild >= 0 && wild < 2:
+		return fmt.Errorf("%s would match device nodes of others: name more of it", p)
+	case forbiddenNodes.MatchString(p):
+		return fmt.Errorf("%s is not a device node that hooks may have", p)
+	}
+	return nil
+}
+
+// clean holds that p is an absolute path, or a valid glob of some, without detours.
+func clean(p string) error {
+	if !strings.HasPrefix(p, "/") || path.Clean(p) != p || strings.ContainsAny(p, "\\\x00\n{}") {
+		return fmt.Errorf("%q is not an absolute path", p)
+	}
+	if _, err := path.Match(p, ""); err != nil {
+		return fmt.Errorf("%q is not a valid glob", p)
+	}
+	return nil
+}
+
+// Valid says what is wrong with a manifest: its form, or a wish that no hook is granted. The error names the field.
+func Valid(m sdk.Manifest) error {
+	switch {
+	case m.API != sdk.API:
+		return fmt.Errorf("api is %q; this rigup knows %s", m.API, sdk.API)
+	case m.ABI != sdk.ABI:
+		return fmt.Errorf("abi is %q; this rigup knows %s", m.ABI, sdk.ABI)
+	case len(m.ID) > 40 || !idForm.MatchString(m.ID):
+		return fmt.Errorf("id is %q; use up to 40 lower-case letters, digits and dashes, beginning with a letter", m.ID)
+	case m.Homepage != "" && !strings.HasPrefix(m.Homepage, "https://"):
+		return fmt.Errorf("homepage is %q; use an https address", m.Homepage)
+	}
+	if _, err := semver.StrictNewVersion(m.Version); err != nil {
+		return fmt.Errorf("version is %q; use a semantic version such as 1.2.3", m.Version)
+	}
+	for name, s := range map[string]string{"title": m.Title, "publisher": m.Publisher, "homepage": m.Homepage} {
+		if err := line(s); err != nil || s == "" && name != "homepage" {
+			return fmt.Errorf("%s has to be one line of up to %d characters", name, maxText)
+		}
+	}
+	if len(m.Kinds) == 0 {
+		return errors.New("kinds is empty; it lists environment, gpu or both")
+	}
+	for _, k := range m.Kinds {
+		if k != sdk.EnvironmentHook && k != sdk.GPUHook {
+			return fmt.Errorf("kinds has %q; it lists environment and gpu", k)
+		}
+	}
+	if err := validMatch(m.Match); err != nil {
+		return fmt.Errorf("match.%w", err)
+	}
+	return ValidPermissions(m.Permissions)
+}
+
+// line holds that s is one short printable line.
+func line(s string) error {
+	if len(s) > maxText || strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\uFFFD' }) {
+		return fmt.Errorf("%.60q is not one line of up to %d characters", s, maxText)
+	}
+	return nil
+}
+
+func validMatch(m sdk.Match) error {
+	return errors.Join(
+		each("os", m.OS, oneOf("linux", "darwin", "windows")),
+		each("pci", m.PCI, form(pciForm, "a PCI vendor id such as 0x10de")),
+		each("devices", m.Devices, Attachable),
+		each("engines", m.Engines, func(s string) error { _, err := path.Match(s, ""); return err }),
+	)
+}
+
+// ValidPermissions says what is wrong with permissions, whoever wishes or grants them.
+func ValidPermissions(p sdk.Permissions) error {
+	rules := map[string]func(string) error{
+		"Probes": oneOf(string(sdk.PCIList), string(sdk.DeviceStat), string(sdk.FileRead), string(sdk.EngineInfo),
+			string(sdk.EngineRun), string(sdk.ToolVersion), string(sdk.RegistryReach)),
+		"Files":      Readable,
+		"Devices":    Attachable,
+		"Binds":      Bindable,
+		"Tools":      form(toolForm, "the name of a program, without path"),
+		"Images":     image,
+		"Registries": form(hostForm, "a host name, with port if it has one"),
+		"Attach":     oneOf(string(sdk.AttachCDI), string(sdk.AttachNVIDIA), string(sdk.AttachDevices)),
+		"Resources":  resource,
+		"Env":        variable,
+		"Targets":    oneOf("node", "node-nvidia"),
+		"K3sArgs":    form(k3sForm, "an argument that hooks may give to k3s: --node-label=, or --kubelet-arg= with topology, CPU or memory manager or feature gates"),
+		"Runtime":    form(labelForm, "the name of a runtime class"),
+	}
+	v := reflect.ValueOf(p)
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if err := each("permissions."+name, strs(v.Field(i)), rules[f.Name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each holds every item of a list against a rule.
+func each(name string, items []string, rule func(string) error) error {
+	if len(items) > maxItems {
+		return fmt.Errorf("%s has %d entries; %d are allowed", name, len(items), maxItems)
+	}
+	for _, item := range items {
+		err := line(item)
+		if err == nil {
+			err = rule(item)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func oneOf(values ...string) func(string) error {
+	return func(s string) error {
+		if slices.Contains(values, s) {
+			return nil
+		}
+		return fmt.Errorf("%q is not one of %s", s, strings.Join(values, ", "))
+	}
+}
+
+func form(re *regexp.Regexp, what string) func(string) error {
+	return func(s string) error {
+		if re.MatchString(s) {
+			return nil
+		}
+		return fmt.Errorf("%q is not %s", s, what)
+	}
+}
+
+// roles are images that rigup chooses: a small one with glibc, and one with CUDA's libraries.
+func roles() []string { return []string{"base", "cuda"} }
+
+// image holds that an image is a role, a fixed reference, or stands for all below a repository.
+func image(s string) error {
+	if slices.Contains(roles(), s) {
+		return nil
+	}
+	if repo, all := strings.CutSuffix(s, "/*"); all {
+		if !strings.Contains(repo, "/") || strings.ContainsAny(repo, "*?[ @") {
+			return fmt.Errorf("%q stands for too much: name a registry and a repository before /*", s)
+		}
+		return nil
+	}
+	if strings.ContainsAny(s, "*?[ ") || strings.Contains(s, "://") {
+		return fmt.Errorf("%q is not an image reference", s)
+	}
+	if err := pins.Fixed(s); err != nil {
+		return fmt.Errorf("the image %s has no fixed version: %w", s, err)
+	}
+	return nil
+}
+
+// resource holds that a name is a vendor's own.
+func resource(s string) error {
+	domain, _, _ := strings.Cut(s, "/")
+	switch {
+	case len(s) > 120 || !resourceForm.MatchString(s):
+		return fmt.Errorf("%q is not a resource name such as example.com/gpu", s)
+	case domain == "kubernetes.io", strings.HasSuffix(domain, ".kubernetes.io"), strings.HasSuffix(domain, ".k8s.io"), domain == "rigup.dev":
+		return fmt.Errorf("%q belongs to %s, not to a vendor", s, domain)
+	}
+	return nil
+}
+
+// variable holds that a name cannot change how programs are found, linked or connected.
+func variable(s string) error {
+	if !envForm.MatchString(s) {
+		return fmt.Errorf("%q is not the name of a variable", s)
+	}
+	for _, p := range []string{"LD_", "PATH", "HOME", "K3S_", "KUBE", "DOCKER_", "CONTAINERD_", "GODEBUG", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_"} {
+		if strings.HasPrefix(s, p) {
+			return fmt.Errorf("%s is not a variable that hooks may set", s)
+		}
+	}
+	return nil
+}
