@@ -112,7 +112,7 @@ func GPU(d sdk.GPU, g sdk.Permissions) error {
 			return err
 		}
 	}
-	return errors.Join(first(check(d.Check, g), node(d.Node, g), cdi(d, g), workload(d.Workload, g)))
+	return first(check(d.Check, g), node(d.Node, g), cdi(d, g), workload(d.Workload, g))
 }
 
 func first(errs ...error) error {
@@ -163,7 +163,7 @@ func attach(a sdk.Attach, g sdk.Permissions) error {
 			return errors.New("asks for device nodes without naming one")
 		}
 	}
-	return errors.Join(first(nodes(a.Nodes, g), binds(a.Binds, g), groups(a.Groups), env(a.Env, g)))
+	return first(nodes(a.Nodes, g), binds(a.Binds, g), groups(a.Groups), env(a.Env, g))
 }
 
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./:-]{0,79}$`)

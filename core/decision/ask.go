@@ -1,0 +1,128 @@
+package decision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"rigup.dev/rigup/core/grant"
+	"rigup.dev/rigup/core/hookhost"
+	"rigup.dev/rigup/hooks/sdk"
+)
+
+// candidate is a hook that can apply, and what it answered in the detect phase.
+type candidate struct {
+	Hook
+	because []string
+	claim   sdk.Claim
+	probes  []sdk.ProbeResult
+}
+
+// beyondGrant is what a hook asks for and was not allowed.
+type beyondGrant struct{ error }
+
+// session asks hooks about one machine and writes down what they say.
+type session struct {
+	Decider
+	facts sdk.Facts
+	plan  *Plan
+}
+
+// ask asks a hook for a phase until it answers with something else than probes. ok is false when there is no usable
+// answer: then the plan says why, unless the context ended.
+func (s session) ask(ctx context.Context, c *candidate, req sdk.Request) (sdk.Response, bool) {
+	req.API, req.Hook, req.Probes = sdk.API, c.Manifest.ID, c.probes
+	var answered []sdk.ProbeResult
+	for req.Round = 0; ; req.Round++ {
+		said := Said{Hook: c.Name(), Kind: req.Kind, Phase: req.Phase, Because: c.because, Probes: answered}
+		a, err := s.Run.Ask(ctx, c.Module, req)
+		said.Log, said.Remembered, said.Seconds = a.Log, a.Remembered, a.Took.Seconds()
+		if err == nil {
+			said.Answer, said.Why = a.Response.Kind, a.Response.Why
+			err = s.allowed(c.Grant, req, a.Response)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return sdk.Response{}, false
+			}
+			s.failed(c, req.Kind, &said, err)
+			return sdk.Response{}, false
+		}
+		s.plan.Said = append(s.plan.Said, said)
+		if a.Response.Kind != sdk.Ask {
+			c.probes = req.Probes
+			return a.Response, true
+		}
+		answered = s.run(ctx, a.Response.Probes)
+		req.Probes = append(slices.Clip(req.Probes), answered...)
+	}
+}
+
+func (s session) failed(c *candidate, kind sdk.Kind, said *Said, err error) {
+	text := err.Error()
+	var f *hookhost.Failure
+	if errors.As(err, &f) {
+		text, said.Log = f.Text, f.Log
+	}
+	var b beyondGrant
+	said.Failure = text
+	s.plan.Said = append(s.plan.Said, *said)
+	s.plan.Failed = append(s.plan.Failed, Failed{Hook: c.Manifest.ID, Kind: kind, Beyond: errors.As(err, &b), Text: text})
+}
+
+// allowed holds a response against the protocol's order and against the hook's grant.
+func (s session) allowed(g sdk.Permissions, req sdk.Request, r sdk.Response) error {
+	switch {
+	case r.Kind == sdk.Ask && req.Round == sdk.MaxRounds:
+		return fmt.Errorf("asks for probes more than %d times", sdk.MaxRounds)
+	case r.Kind == sdk.Decision && (r.Environment != nil) != (req.Kind == sdk.EnvironmentHook):
+		return fmt.Errorf("decides about something else than it was asked, which was %s", req.Kind)
+	}
+	var err error
+	switch {
+	case r.Kind == sdk.Ask:
+		for _, p := range r.Probes {
+			if err = grant.Probe(p, g); err != nil {
+				break
+			}
+		}
+	case r.Environment != nil:
+		return grant.Environment(*r.Environment)
+	case r.GPU != nil:
+		err = grant.GPU(*r.GPU, g)
+	}
+	if err != nil {
+		return beyondGrant{err}
+	}
+	return nil
+}
+
+// run runs the probes of one round, side by side: a container can take minutes.
+func (s session) run(ctx context.Context, probes []sdk.Probe) []sdk.ProbeResult {
+	out := make([]sdk.ProbeResult, len(probes))
+	var all sync.WaitGroup
+	for i, p := range probes {
+		all.Go(func() { out[i] = s.Probe.Probe(ctx, p) })
+	}
+	all.Wait()
+	return out
+}
+
+// candidates are the hooks of a kind that can apply, by id, so that neither the order of files nor that of devices
+// decides anything (G11).
+func (s session) candidates(kind sdk.Kind) []*candidate {
+	var out []*candidate
+	for _, h := range s.Hooks {
+		if !slices.Contains(h.Manifest.Kinds, kind) {
+			continue
+		}
+		if because, ok := match(h.Manifest.Match, s.facts); ok {
+			out = append(out, &candidate{Hook: h, because: because})
+		}
+	}
+	slices.SortFunc(out, func(a, b *candidate) int { return strings.Compare(a.Manifest.ID, b.Manifest.ID) })
+	return out
+}

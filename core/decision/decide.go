@@ -1,0 +1,163 @@
+package decision
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"rigup.dev/rigup/hooks/sdk"
+)
+
+// Decide asks the environment hooks about the engine's surroundings, and with gpu set the gpu hooks about the GPUs.
+// The error is only ever the context's: hooks have no way to fail a decision.
+func (d Decider) Decide(ctx context.Context, f sdk.Facts, gpu bool) (Plan, error) {
+	p := Plan{}
+	s := session{Decider: d, facts: f, plan: &p}
+	p.Environment = s.environment(ctx)
+	if gpu {
+		s.gpus(ctx)
+	}
+	return p, ctx.Err()
+}
+
+// environment lets the most confident of the hooks that know the engine's surroundings decide about them.
+func (s session) environment(ctx context.Context) Environment {
+	var claims []*candidate
+	for _, c := range s.candidates(sdk.EnvironmentHook) {
+		r, ok := s.ask(ctx, c, sdk.Request{Kind: sdk.EnvironmentHook, Phase: sdk.Detect, Facts: s.facts})
+		if ok && r.Kind == sdk.Claimed {
+			c.claim = *r.Claim
+			claims = append(claims, c)
+		}
+	}
+	slices.SortStableFunc(claims, func(a, b *candidate) int { return cmp.Compare(b.claim.Confidence, a.claim.Confidence) })
+	for _, c := range claims {
+		r, ok := s.ask(ctx, c, sdk.Request{Kind: sdk.EnvironmentHook, Phase: sdk.Decide, Facts: s.facts})
+		if ok && r.Environment != nil {
+			return Environment{Environment: *r.Environment, Hook: c.Manifest.ID}
+		}
+	}
+	return anyEnvironment(s.facts.Engine)
+}
+
+// gpus asks every gpu hook that can apply. Several vendors in one machine are several decisions.
+func (s session) gpus(ctx context.Context) {
+	env := s.plan.Environment.Environment
+	claimed := map[string]bool{}
+	for _, c := range s.candidates(sdk.GPUHook) {
+		req := sdk.Request{Kind: sdk.GPUHook, Phase: sdk.Detect, Facts: s.facts, Environment: &env}
+		r, ok := s.ask(ctx, c, req)
+		if !ok || r.Kind != sdk.Claimed {
+			continue
+		}
+		c.claim = *r.Claim
+		for _, d := range c.claim.Devices {
+			claimed[d.ID] = true
+		}
+		req.Phase = sdk.Decide
+		if r, ok = s.ask(ctx, c, req); ok {
+			s.take(c, r, env)
+		}
+	}
+	slices.SortStableFunc(s.plan.GPUs, func(a, b GPU) int { return before(a.Devices, b.Devices, a.Hook, b.Hook) })
+	slices.SortStableFunc(s.plan.Unusable, func(a, b Unusable) int { return before(a.Devices, b.Devices, a.Hook, b.Hook) })
+	for _, d := range s.facts.PCI.Value {
+		if !claimed[d.Address] && !shows(d) {
+			s.plan.Unclaimed = append(s.plan.Unclaimed, d)
+		}
+	}
+}
+
+// take puts what a gpu hook decided into the plan. Attachments that the engine cannot honour are left out.
+func (s session) take(c *candidate, r sdk.Response, env sdk.Environment) {
+	id := c.Manifest.ID
+	switch {
+	case r.Reason != nil:
+		s.plan.Unusable = append(s.plan.Unusable, Unusable{Hook: id, Devices: c.claim.Devices, Reason: *r.Reason})
+	case r.GPU != nil:
+		g := *r.GPU
+		g.Attach = slices.DeleteFunc(slices.Clone(g.Attach), func(a sdk.Attach) bool { return !slices.Contains(env.Attach, a.Kind) })
+		if len(g.Attach) > 0 {
+			s.plan.GPUs = append(s.plan.GPUs, GPU{GPU: g, Hook: id, Name: c.Name()})
+			return
+		}
+		s.plan.Unusable = append(s.plan.Unusable, Unusable{Hook: id, Devices: g.Devices, Reason: noWay(env, g)})
+	}
+}
+
+// noWay is why none of a hook's attachments can work on this engine.
+func noWay(env sdk.Environment, g sdk.GPU) sdk.Reason {
+	if env.GPULess != nil {
+		return *env.GPULess
+	}
+	var kinds []string
+	for _, a := range g.Attach {
+		kinds = append(kinds, string(a.Kind))
+	}
+	return sdk.Reason{
+		ID:       "no-way-to-attach",
+		Text:     "The engine has none of the ways in which " + g.Vendor + " GPUs are handed to containers.",
+		Evidence: []string{"needed: " + strings.Join(kinds, " or ")},
+	}
+}
+
+// before orders vendors: a card of its own goes before a GPU inside of the processor, more memory before less, and
+// then the name decides. The order in which the machine lists its devices does not (G11).
+func before(a, b []sdk.Device, idA, idB string) int {
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(memory(b), memory(a)), cmp.Compare(len(b), len(a)), cmp.Compare(idA, idB))
+}
+
+func rank(devices []sdk.Device) int {
+	for _, d := range devices {
+		if !d.Integrated {
+			return 0
+		}
+	}
+	return 1
+}
+
+func memory(devices []sdk.Device) (sum int64) {
+	for _, d := range devices {
+		sum += d.Memory
+	}
+	return sum
+}
+
+// shows reports whether a device only shows a screen: the adapters of virtual machines and of servers' management
+// boards. No hook will ever claim them.
+func shows(d sdk.PCIDevice) bool {
+	switch d.Vendor {
+	case "0x1013", // Cirrus
+		"0x102b", // Matrox
+		"0x1234", // QEMU's standard VGA
+		"0x1414", // Hyper-V
+		"0x15ad", // VMware
+		"0x1a03", // ASPEED
+		"0x1ab8", // Parallels
+		"0x1af4", // virtio
+		"0x1b36", // QXL
+		"0x80ee": // VirtualBox
+		return true
+	}
+	return false
+}
+
+// ErrNoHook is the error of Diagnose when the hook is not there, or has nothing to say.
+var ErrNoHook = errors.New("no hook explains this")
+
+// Diagnose asks the hook that decided about a GPU why a step failed.
+func (d Decider) Diagnose(ctx context.Context, hook string, f sdk.Facts, env sdk.Environment, failure sdk.Failure) (sdk.Reason, error) {
+	for _, h := range d.Hooks {
+		if h.Manifest.ID != hook {
+			continue
+		}
+		s := session{Decider: d, facts: f, plan: &Plan{}}
+		r, ok := s.ask(ctx, &candidate{Hook: h}, sdk.Request{Kind: sdk.GPUHook, Phase: sdk.Diagnose, Facts: f, Environment: &env, Failure: &failure})
+		if ok && r.Reason != nil {
+			return *r.Reason, nil
+		}
+	}
+	return sdk.Reason{}, cmp.Or(ctx.Err(), ErrNoHook)
+}
