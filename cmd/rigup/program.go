@@ -200,7 +200,7 @@ func (p *program) asker(cfg config.Config) report.Asker {
 
 // watch runs a run: it renders what the run tells, and sees to it that a result is the last thing told.
 func (p *program) watch(c *cli.Context, command string, cfg config.Config, work func(context.Context, runner, event.Sink) int) error {
-	rep := report.Open(cfg.Output.Value, cfg.Verbose.Value, p.out, p.env)
+	rep := report.Open(cfg.Output.Value, report.Show{Verbose: cfg.Verbose.Value, Explain: cfg.Explain.Value}, p.out, p.env)
 	p.show(rep)
 	defer p.show(nil)
 	defer rep.Close()

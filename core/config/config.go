@@ -59,6 +59,7 @@ type Config struct {
 	Output  Setting[string] // text or json
 	Verbose Setting[bool]
 	Yes     Setting[bool]
+	Explain Setting[bool] // of a plan: which hook said what
 
 	DataDir    Setting[string] // absolute; below the cluster's folder by default
 	APIPort    Setting[Ports]

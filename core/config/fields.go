@@ -35,6 +35,8 @@ var fields = []field{
 		set: one(func(c *Config) *Setting[bool] { return &c.Verbose }, boolean)},
 	{Def: Def{Name: "yes", Usage: "answer every question with yes"},
 		set: one(func(c *Config) *Setting[bool] { return &c.Yes }, boolean)},
+	{Def: Def{Name: "explain", Usage: "say which hook decided what, and from which facts"},
+		set: one(func(c *Config) *Setting[bool] { return &c.Explain }, boolean)},
 
 	{Def: Def{Name: "data-dir", Arg: "DIR", Usage: "where the cluster keeps data; it survives the cluster (default: ~/.rigup/clusters/NAME/data)"},
 		set: onePath(func(c *Config) *Setting[string] { return &c.DataDir })},

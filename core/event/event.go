@@ -18,6 +18,7 @@ const (
 	TypeProgress Type = "progress" // how far a step is
 	TypeChange   Type = "change"   // what a stage would do (plan) or does (install)
 	TypeWarning  Type = "warning"  // something to know that stops nothing
+	TypeHook     Type = "hook"     // a hook was asked, and what it said
 	TypeResult   Type = "result"   // the last: how the run ended
 )
 
@@ -47,6 +48,7 @@ type Event struct {
 	Seconds  float64        `json:"seconds,omitempty" jsonschema:"stage events: how long it took"`
 	Progress *Progress      `json:"progress,omitempty"`
 	Change   *Change        `json:"change,omitempty"`
+	Hook     *Hook          `json:"hook,omitempty"`
 	Reason   *reason.Reason `json:"reason,omitempty"`
 
 	// Result events. Exit is a pointer so that 0 is written.
@@ -105,6 +107,24 @@ type Change struct {
 	Name   string `json:"name"`
 	// Detail is what becomes different, for people.
 	Detail string `json:"detail,omitempty"`
+}
+
+// Hook is one question to a hook, and what it said.
+type Hook struct {
+	Name  string `json:"name" jsonschema:"id, version and where it comes from"`
+	Kind  string `json:"kind" jsonschema:"environment or gpu"`
+	Phase string `json:"phase" jsonschema:"detect, decide or diagnose"`
+	// Because is why it was asked: the facts that it is for. Probes are what was checked for it since it was last
+	// asked.
+	Because []string `json:"because,omitempty" jsonschema:"the facts for which it was asked"`
+	Probes  []string `json:"probes,omitempty" jsonschema:"what was checked for it, and what came of it"`
+	// Answer is the kind of its response; empty when there was none that could be used: then Failure says why.
+	Answer  string   `json:"answer,omitempty" jsonschema:"decline, probes, claim, decision or reason"`
+	Why     []string `json:"why,omitempty" jsonschema:"what the answer rests on, in the hook's words"`
+	Failure string   `json:"failure,omitempty"`
+	Log     string   `json:"log,omitempty" jsonschema:"what the hook logged"`
+	// Remembered is true when the same question had been answered before, so that nothing ran.
+	Remembered bool `json:"remembered,omitempty"`
 }
 
 // Result is what a finished run leaves behind.

@@ -119,6 +119,12 @@ const (
 	GPUNotInUse   ID = "gpu.not-supported-yet"
 	GPUClusterCPU ID = "gpu.cluster-cpu-only"
 	GPURequired   ID = "gpu.required"
+	GPUNoHook     ID = "gpu.no-hook"
+	GPUHookFailed ID = "gpu.hook-failed"
+
+	EnvironmentBlocked ID = "environment.blocked"
+	HookFailed         ID = "hook.failed"
+	HookBeyond         ID = "hook.beyond-permissions"
 )
 
 // list is the one list. A test holds that every id above stands here once, and that every entry can be shown.
@@ -234,6 +240,12 @@ var list = map[ID]entry{
 	GPUNotInUse:   {text: "This machine has {gpu}, but this version of rigup sets up CPU clusters only.", remedy: []string{"update rigup when a version with GPU support is published: this cluster and its data stay"}},
 	GPUClusterCPU: {text: "This cluster was created without GPU; a GPU is added when a cluster is created.", remedy: []string{"rigup install --recreate rebuilds it and keeps your data and everything in the cluster"}},
 	GPURequired:   {text: "A GPU is required (--gpu=require), and it is not there: {why}", remedy: []string{"rigup install --gpu=auto installs on the CPU"}, exit: ExitGPU},
+	GPUNoHook:     {text: "This machine has {gpu}, which none of the hooks knows.", remedy: []string{"get the hook from the GPU's vendor, then: rigup hooks add FILE"}},
+	GPUHookFailed: {text: "rigup does not know what to do with the GPU: the hook {hook} {what}.", remedy: []string{"{do}", "rigup plan --explain shows what was asked and said"}},
+
+	EnvironmentBlocked: {text: "The cluster cannot work here: {why}", exit: ExitUsage},
+	HookFailed:         {text: "The hook {hook} {what}. It was left out.", remedy: []string{"{do}"}},
+	HookBeyond:         {text: "The hook {hook} {what}. Its whole answer was refused.", remedy: []string{"{do}"}},
 }
 
 // IDs returns every id of the list, for documents and tests. The order is not defined.

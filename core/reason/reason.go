@@ -72,6 +72,12 @@ func placeholder(s string) bool {
 	return ok && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
+// Foreign is a reason that a hook gave: its id stands below the hook's. It is outside of the list, because hooks
+// can be added without rebuilding the program.
+func Foreign(hook, id, text string, remedy, evidence []string) Reason {
+	return Reason{ID: ID(hook + "." + id), Text: text, Remedy: remedy}.With(evidence...)
+}
+
 // With returns the reason with evidence added: what was seen, verbatim. Only the first lines of each are kept.
 func (r Reason) With(evidence ...string) Reason {
 	kept := append([]string(nil), r.Evidence...)

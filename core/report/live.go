@@ -30,7 +30,7 @@ type Live struct {
 
 // NewLive begins to render. Close ends it.
 func NewLive(o Options) *Live {
-	v := &Live{o: o, st: style(o.Color), stop: make(chan struct{})}
+	v := &Live{o: o, m: model{explain: o.Explain}, st: style(o.Color), stop: make(chan struct{})}
 	if o.Every > 0 {
 		go every(o.Every, v.stop, v.Draw)
 	}

@@ -35,6 +35,8 @@ type model struct {
 	failures []reason.Reason
 	notes    []note
 	changes  []change
+	hooks    []event.Hook
+	explain  bool // the summary says what the hooks said
 	result   *event.Event
 }
 
@@ -111,6 +113,10 @@ func (m *model) apply(e event.Event, now time.Time) *row {
 	case event.TypeChange:
 		if e.Change != nil {
 			m.changes = append(m.changes, change{r, *e.Change})
+		}
+	case event.TypeHook:
+		if e.Hook != nil {
+			m.hooks = append(m.hooks, *e.Hook)
 		}
 	case event.TypeWarning:
 		switch {

@@ -30,7 +30,7 @@ const (
 
 // NewPlain begins to render. Close ends it.
 func NewPlain(o Options) *Plain {
-	v := &Plain{o: o, spoke: map[*row]event.State{}, stop: make(chan struct{})}
+	v := &Plain{o: o, m: model{explain: o.Explain}, spoke: map[*row]event.State{}, stop: make(chan struct{})}
 	if o.Every > 0 {
 		go every(o.Every, v.stop, v.Tick)
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	Every time.Duration
 	// Verbose adds a line for every step.
 	Verbose bool
+	// Explain adds to a plan which hook said what.
+	Explain bool
 }
 
 func (o Options) now() time.Time {
@@ -82,15 +84,18 @@ func Terminal(out io.Writer, env func(string) string) (o Options, ok bool) {
 	return o, true
 }
 
+// Show is what a renderer shows beside the usual: see Options.
+type Show struct{ Verbose, Explain bool }
+
 // Open returns the renderer that fits: JSON when it is asked for, a live table on a terminal, plain lines
 // everywhere else and when every step is to be seen.
-func Open(format string, verbose bool, out io.Writer, env func(string) string) Reporter {
+func Open(format string, show Show, out io.Writer, env func(string) string) Reporter {
 	if format == JSON {
 		return NewJSON(Options{Out: out})
 	}
 	o, live := Terminal(out, env)
-	o.Verbose = verbose
-	if live && !verbose {
+	o.Verbose, o.Explain = show.Verbose, show.Explain
+	if live && !show.Verbose {
 		return NewLive(o)
 	}
 	o.Every = logEvery

@@ -28,7 +28,7 @@ func strict[T any](t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[event.Type](): enum(event.TypeRun, event.TypeStage, event.TypeStep, event.TypeProgress,
-			event.TypeChange, event.TypeWarning, event.TypeResult),
+			event.TypeChange, event.TypeWarning, event.TypeHook, event.TypeResult),
 		reflect.TypeFor[event.State]():  enum(event.Running, event.Done, event.Skipped, event.Degraded, event.Failed, event.Planned),
 		reflect.TypeFor[event.Unit]():   enum(event.Bytes, event.Pods, event.Seconds),
 		reflect.TypeFor[event.Action](): enum(event.Create, event.Update, event.Start, event.Replace, event.Delete, event.Pull, event.Load, event.Keep),

@@ -44,8 +44,10 @@ func (m *model) summary(now time.Time, width int, st style) []string {
 		m.stopped(&p, "Interrupted")
 	case exit(e) != reason.ExitOK:
 		m.stopped(&p, "Stopped")
+		m.explanation(&p)
 	case m.run.Command == "plan":
 		m.plan(&p)
+		m.explanation(&p)
 	case m.run.Command == "uninstall":
 		m.removed(&p, res)
 		return p.lines
