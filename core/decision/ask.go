@@ -35,6 +35,10 @@ type session struct {
 // answer: then the plan says why, unless the context ended.
 func (s session) ask(ctx context.Context, c *candidate, req sdk.Request) (sdk.Response, bool) {
 	req.API, req.Hook, req.Probes = sdk.API, c.Manifest.ID, c.probes
+	if err := c.load(); err != nil {
+		s.failed(c, req.Kind, &Said{Hook: c.Name(), Kind: req.Kind, Phase: req.Phase, Because: c.because}, fmt.Errorf("cannot be loaded: %w", err))
+		return sdk.Response{}, false
+	}
 	var answered []sdk.ProbeResult
 	for req.Round = 0; ; req.Round++ {
 		said := Said{Hook: c.Name(), Kind: req.Kind, Phase: req.Phase, Because: c.because, Probes: answered}
@@ -59,6 +63,15 @@ func (s session) ask(ctx context.Context, c *candidate, req sdk.Request) (sdk.Re
 		answered = s.run(ctx, a.Response.Probes)
 		req.Probes = append(slices.Clip(req.Probes), answered...)
 	}
+}
+
+// load reads the module once.
+func (c *candidate) load() (err error) {
+	if c.Load != nil {
+		c.Module, err = c.Load()
+		c.Load = nil
+	}
+	return err
 }
 
 func (s session) failed(c *candidate, kind sdk.Kind, said *Said, err error) {

@@ -15,8 +15,11 @@ import (
 type Hook struct {
 	Manifest sdk.Manifest
 	// Grant is what a person allowed it; that of a built-in hook is its manifest's.
-	Grant   sdk.Permissions
-	Module  hookhost.Module
+	Grant  sdk.Permissions
+	Module hookhost.Module
+	// Load reads the module when the hook is asked for the first time; nil: Module is it. A hook that does not match
+	// the machine costs no more than its manifest.
+	Load    func() (hookhost.Module, error)
 	BuiltIn bool
 	// Unsigned is true for a hook whose publisher nobody vouches for.
 	Unsigned bool
