@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -83,4 +84,39 @@ func DeviceGlobs(hooks []Hook) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// Names are the machine's GPUs as people call them, as far as they are known before any hook was asked: the model, or
+// the vendor of those that everybody knows.
+func Names(f sdk.Facts) (out []string) {
+	for _, d := range f.PCI.Value {
+		if shows(d) {
+			continue
+		}
+		name := d.Model
+		if vendor := map[string]string{"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}[d.Vendor]; name == "" && vendor != "" {
+			name = vendor + " GPU"
+		} else if name == "" {
+			name = "GPU " + strings.TrimPrefix(d.Vendor, "0x") + ":" + strings.TrimPrefix(d.Device, "0x")
+		}
+		out = append(out, name)
+	}
+	return counted(out)
+}
+
+// counted puts equal names together: "2 x NVIDIA H100".
+func counted(names []string) (out []string) {
+	for i := 0; i < len(names); {
+		n := i
+		for n < len(names) && names[n] == names[i] {
+			n++
+		}
+		if n-i > 1 {
+			out = append(out, fmt.Sprintf("%d x %s", n-i, names[i]))
+		} else {
+			out = append(out, names[i])
+		}
+		i = n
+	}
+	return out
 }
