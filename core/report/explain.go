@@ -19,11 +19,11 @@ func (m *model) explanation(p *page) {
 		if name := h.Kind + " " + h.Name; name != last {
 			last = name
 			p.text("")
-			p.hang("  ", clean(h.Name)+"  "+h.Kind+" hook")
-			p.hang("    "+pad("asked for", answerColumns), or(clean(strings.Join(h.Because, ", ")), "every machine"))
+			p.hang("  ", clean(h.Kind)+" hook "+clean(h.Name))
+			p.hang("    "+pad("matches", answerColumns), or(clean(strings.Join(h.Because, ", ")), "every machine"))
 		}
 		for _, c := range h.Probes {
-			p.hang("    "+pad("checked", answerColumns), clean(c))
+			p.hang("    "+pad("", answerColumns), clean(c))
 		}
 		p.hang("    "+pad(answered(h), answerColumns), clean(why(h)))
 		if h.Log != "" {
@@ -41,7 +41,7 @@ func answered(h event.Hook) string {
 		return "failed"
 	}
 	return or(map[string]string{
-		"decline": "declines", "probes": "asks for", "claim": "recognises", "decision": "decides", "reason": "rules out",
+		"decline": "declines", "probes": "has checked", "claim": "recognises", "decision": "decides", "reason": "rules out",
 	}[h.Answer], h.Answer)
 }
 
@@ -52,7 +52,7 @@ func why(h event.Hook) string {
 	case len(h.Why) > 0:
 		return strings.Join(h.Why, "; ")
 	case h.Answer == "probes":
-		return "the checks that follow"
+		return "what follows"
 	}
 	return "without saying why"
 }

@@ -47,7 +47,7 @@ func play(name string, sink event.Sink, c *clock, draw func()) {
 }
 
 func liveOn(s *screen, c *clock, color bool) *Live {
-	return NewLive(Options{Out: s, Now: c.now, Color: color,
+	return NewLive(Options{Out: s, Now: c.now, Color: color, Explain: true,
 		Width: func() int { return s.width }, Height: func() int { return s.height }})
 }
 
@@ -76,7 +76,7 @@ func TestGoldenPlain(t *testing.T) {
 		t.Run(sc.name, func(t *testing.T) {
 			var b bytes.Buffer
 			c := newClock()
-			v := NewPlain(Options{Out: &b, Now: c.now})
+			v := NewPlain(Options{Out: &b, Now: c.now, Explain: true})
 			play(sc.name, v, c, v.Tick)
 			v.Close()
 			if i := strings.IndexFunc(b.String(), func(r rune) bool { return r != '\n' && unicode.IsControl(r) }); i >= 0 {

@@ -252,6 +252,29 @@ var scenarios = []struct {
 		}
 		s.result(0, "cpu", &noGPU, "", event.Result{})
 	}},
+	{"plan-explain", func(s *script) {
+		head(s, "plan")
+		s.begin("decide", "")
+		for _, h := range []event.Hook{
+			{Name: "native 1.0.0 (built in)", Kind: "environment", Phase: "detect", Because: []string{"runs on linux"}, Answer: "claim",
+				Why: []string{"the engine's endpoint is unix:///var/run/docker.sock", "its kernel is this machine's"}},
+			{Name: "native 1.0.0 (built in)", Kind: "environment", Phase: "decide", Because: []string{"runs on linux"}, Answer: "decision", Why: []string{"the engine knows CDI"}, Remembered: true},
+			{Name: "acme 2.1.0 (Acme Inc.)", Kind: "gpu", Phase: "detect", Because: []string{"PCI 0x1234:0x0001 at 0000:01:00.0"}, Answer: "probes"},
+			{Name: "acme 2.1.0 (Acme Inc.)", Kind: "gpu", Phase: "detect", Because: []string{"PCI 0x1234:0x0001 at 0000:01:00.0"}, Answer: "claim",
+				Probes: []string{"node (device.stat): absent"}, Why: []string{"1 card"}, Log: "looking\x1b[31m\nfound one"},
+			{Name: "acme 2.1.0 (Acme Inc.)", Kind: "gpu", Phase: "decide", Because: []string{"PCI 0x1234:0x0001 at 0000:01:00.0"}, Failure: "did not end within 2 s"},
+		} {
+			s.emit(event.Event{Type: event.TypeHook, Stage: "decide", Hook: &h})
+		}
+		why := reason.New(reason.GPUHookFailed, "hook", "acme", "what", "did not end within 2 s", "do", "ask Acme Inc. for a corrected hook, or switch it off: rigup hooks disable acme")
+		s.end("decide", event.Done, "CPU: rigup does not know what to do with the GPU", 0)
+		s.begin("prove", "")
+		s.endWith("prove", event.Skipped, why, 0)
+		for _, st := range []string{"image", "cluster", "provision", "deploy", "ready"} {
+			s.stage(st, event.Done, "as asked", 0)
+		}
+		s.result(0, "cpu", &why, "", event.Result{})
+	}},
 	{"interrupted", func(s *script) {
 		pulling(s)
 		s.clock.move(time.Second)

@@ -154,6 +154,7 @@ func (m *model) upToDate(p *page, res event.Result, now time.Time) {
 func (m *model) plan(p *page) {
 	if len(m.changes) == 0 {
 		p.head(green, "Nothing to do:", "the machine is as asked.")
+		m.why(p)
 		m.warnings(p)
 		return
 	}
@@ -180,15 +181,21 @@ func (m *model) plan(p *page) {
 		noun = "change"
 	}
 	p.head(bold, fmt.Sprintf("%d %s.", len(m.changes), noun), "Nothing was done yet. To do it: "+command("install", m.run.Cluster))
-	if r := m.result.Reason; r != nil && m.result.Mode != "gpu" {
-		if quietMode(r) {
-			p.hang("", "The cluster will run on the CPU: "+lower(clean(r.Text)))
-		} else {
-			p.gap()
-			p.reason(*r)
-		}
-	}
+	m.why(p)
 	m.warnings(p)
+}
+
+// why says for which reason a planned cluster does without a GPU.
+func (m *model) why(p *page) {
+	r := m.result.Reason
+	switch {
+	case r == nil || m.result.Mode == "gpu":
+	case quietMode(r):
+		p.hang("", "The cluster will run on the CPU: "+lower(clean(r.Text)))
+	default:
+		p.gap()
+		p.reason(*r)
+	}
 }
 
 func would(a event.Action) string {
