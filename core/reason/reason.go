@@ -78,6 +78,9 @@ func Foreign(hook, id, text string, remedy, evidence []string) Reason {
 	return Reason{ID: ID(hook + "." + id), Text: text, Remedy: remedy}.With(evidence...)
 }
 
+// Listed reports whether an id stands in the list. The others are those of hooks.
+func Listed(id ID) bool { _, ok := list[id]; return ok }
+
 // With returns the reason with evidence added: what was seen, verbatim. Only the first lines of each are kept.
 func (r Reason) With(evidence ...string) Reason {
 	kept := append([]string(nil), r.Evidence...)

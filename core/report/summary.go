@@ -79,7 +79,7 @@ func modeLine(mode string, why *reason.Reason) (line string, block bool) {
 		return "Ready on CPU.", false
 	case quietMode(why):
 		return "Ready on CPU: " + lower(clean(why.Text)), false
-	case strings.HasPrefix(string(why.ID), "gpu.") && why.ID != reason.GPUUnknown:
+	case strings.HasPrefix(string(why.ID), "gpu.") && why.ID != reason.GPUUnknown, !reason.Listed(why.ID): // or a hook knows it
 		return "Ready on CPU. This machine has a GPU that is not in use.", true
 	}
 	return "Ready on CPU.", true
