@@ -125,6 +125,30 @@ const (
 	EnvironmentBlocked ID = "environment.blocked"
 	HookFailed         ID = "hook.failed"
 	HookBeyond         ID = "hook.beyond-permissions"
+
+	HookPending       ID = "hook.pending"
+	HookApproval      ID = "hook.approval"
+	HookChanged       ID = "hook.changed"
+	HookGrant         ID = "hook.permissions"
+	HookMissing       ID = "hook.missing"
+	HookCopy          ID = "hook.copy"
+	HookInvalid       ID = "hook.invalid"
+	HookFile          ID = "hook.file"
+	HookUnsigned      ID = "hook.unsigned"
+	HookSignature     ID = "hook.signature"
+	HookSignatureGone ID = "hook.signature-gone"
+	HookKey           ID = "hook.key"
+	HookKeyUnknown    ID = "hook.key-unknown"
+	HookDowngrade     ID = "hook.downgrade"
+	HookNotFound      ID = "hook.not-found"
+	HookSeveral       ID = "hook.several"
+	HookInProgram     ID = "hook.built-in"
+	HookFetch         ID = "hook.fetch"
+	HookDenied        ID = "hook.denied"
+	HookLockDamaged   ID = "hook.lock-damaged"
+	HookFolder        ID = "hook.folder"
+	HookWritable      ID = "hook.writable"
+	HookBusy          ID = "hook.busy"
 )
 
 // list is the one list. A test holds that every id above stands here once, and that every entry can be shown.
@@ -246,6 +270,30 @@ var list = map[ID]entry{
 	EnvironmentBlocked: {text: "The cluster cannot work here: {why}", exit: ExitUsage},
 	HookFailed:         {text: "The hook {hook} {what}. It was left out.", remedy: []string{"{do}"}},
 	HookBeyond:         {text: "The hook {hook} {what}. Its whole answer was refused.", remedy: []string{"{do}"}},
+
+	HookPending:       {text: "The hook {hook} waits for approval; until then it is not used.", remedy: []string{"rigup hooks approve {name}"}},
+	HookApproval:      {text: "The hook {hook} needs the approval of a person, and there is nobody to ask here. --yes does not approve hooks.", remedy: []string{"{look}", "{again}"}, exit: ExitUsage},
+	HookChanged:       {text: "The file of the hook {hook} is not the one that was approved, so it is not used.", remedy: []string{"put the approved file back, or look at the new one: rigup hooks approve {name}", "rigup hooks remove {hook}"}},
+	HookGrant:         {text: "The list of approved hooks says other things about {hook} than its file does, so it is not used.", remedy: []string{"rigup hooks approve {name}"}},
+	HookMissing:       {text: "The hook {hook} is approved, but its file {file} is gone.", remedy: []string{"put it back, or forget the hook: rigup hooks remove {id}"}},
+	HookCopy:          {text: "{file} is a copy of {other}.", remedy: []string{"rigup hooks remove {file}"}},
+	HookInvalid:       {text: "{file} is no hook that rigup can use: {what}.", remedy: []string{"get another file from its publisher"}},
+	HookFile:          {text: "{file} in the folder of hooks is left alone: it is {what}.", remedy: []string{"{do}"}},
+	HookUnsigned:      {text: "The hook {hook} is not signed: nobody vouches for it.", remedy: []string{"get its signature from the publisher, a file that ends in .wasm.minisig", "if you know where it comes from: {command} --allow-unsigned"}, exit: ExitUsage},
+	HookSignature:     {text: "The signature of the hook {hook} is not valid: {what}.", remedy: []string{"get the hook and its signature from the publisher again"}},
+	HookSignatureGone: {text: "The hook {hook} is not signed, but the approved one is.", remedy: []string{"get its signature from the publisher, a file that ends in .wasm.minisig"}},
+	HookKey:           {text: "The hook {hook} is signed with key {new}, but what was approved is signed with key {old}.", remedy: []string{"ask the publisher, on another way than the file came, whether the key was replaced", "if it was, forget the old one, then add the hook again: rigup hooks remove {id}"}},
+	HookKeyUnknown:    {text: "The hook {hook} is signed with key {key}, which is not known here.", remedy: []string{"get the key from the publisher, then: {command} --key FILE"}, exit: ExitUsage},
+	HookDowngrade:     {text: "The hook {hook} is older than the approved {have}.", remedy: []string{"if you want to go back: {command} --allow-downgrade"}},
+	HookNotFound:      {text: "There is no hook {name}.", remedy: []string{"rigup hooks list"}, exit: ExitUsage},
+	HookSeveral:       {text: "{name} can mean several files: {files}.", remedy: []string{"name the file, such as {file}"}, exit: ExitUsage},
+	HookInProgram:     {text: "The hook {hook} comes with rigup and {what}.", remedy: []string{"to switch it off: rigup hooks disable {hook}"}, exit: ExitUsage},
+	HookFetch:         {text: "The hook could not be fetched from {source}: {what}.", remedy: []string{"{do}"}},
+	HookDenied:        {text: "The registry {host} refused access to {source}.", remedy: []string{"docker login {host}", "check that this account may read there"}},
+	HookLockDamaged:   {text: "The list of approved hooks, {path}, is not as rigup wrote it, so nothing in it counts.", remedy: []string{"approve again what you want to use; rigup hooks list shows what there is"}},
+	HookFolder:        {text: "The folder of hooks, {path}, cannot be read.", remedy: []string{"make it readable for this user"}},
+	HookWritable:      {text: "Other users of this machine may write to {path}.", remedy: []string{"chmod go-w {path}"}},
+	HookBusy:          {text: "Another rigup is changing the hooks, and did not finish within {limit}.", remedy: []string{"wait for it to end, then run the same command again"}, exit: ExitUsage},
 }
 
 // IDs returns every id of the list, for documents and tests. The order is not defined.
