@@ -9,15 +9,15 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 GOBUILD  := CGO_ENABLED=0 go build -trimpath -buildvcs=false
 export GOTESTSUM := v1.13.0
 export STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-HELPERS  := assets/helpers/jobs-manager.zst
 LAB      := go run -C test/lab .
 
-.PHONY: build helpers test unit e2e demo demo-down lab lab-down bench check generate manifest clean
+.PHONY: build helpers test unit hooks e2e fuzz demo demo-down lab lab-down bench check generate manifest clean
 
 build: helpers ## the executable for GOOS/GOARCH, static
 	GOOS=$(GOOS) GOARCH=$(GOARCH) $(GOBUILD) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rigup
 
-helpers: ## the programs that run in the cluster, for linux on the executable's own architecture
+helpers: ## what the executable carries and is built: the built-in hooks, the programs that run in the cluster
+	go run ./hooks/builtin/build -version $(VERSION) -out assets/hooks/builtin.wasm.zst
 	go run ./core/assets/helpers -arch $(GOARCH) -version $(VERSION)
 
 test: build ## everything: unit, golden, end to end in the lab
@@ -26,8 +26,14 @@ test: build ## everything: unit, golden, end to end in the lab
 unit: helpers
 	go test ./...
 
+hooks: build ## the templates and example hooks, built and tested
+	test/hooks.sh
+
 e2e: build
 	test/run.sh e2e
+
+fuzz: ## the readers of what hooks send, for a minute each (FUZZTIME=10m)
+	test/fuzz.sh
 
 demo: build ## installs a cluster named demo, with all its output, and leaves it running
 	test/demo.sh up
@@ -48,7 +54,7 @@ check: helpers ## format, vet, staticcheck, manifest, generated files
 	test/check.sh
 
 generate: ## schemas and golden files, made from the Go types and the code
-	go test ./core/report ./core/release ./cmd/rigup -update
+	go test ./core/report ./core/release ./cmd/rigup ./hooks/schema ./test/machines -update
 
 manifest: ## manifest.sha256, over every tracked embedded file
 	go run ./core/assets/manifest
