@@ -277,7 +277,7 @@ var list = map[ID]entry{
 	HookGrant:         {text: "The list of approved hooks says other things about {hook} than its file does, so it is not used.", remedy: []string{"rigup hooks approve {name}"}},
 	HookMissing:       {text: "The hook {hook} is approved, but its file {file} is gone.", remedy: []string{"put it back, or forget the hook: rigup hooks remove {id}"}},
 	HookCopy:          {text: "{file} is a copy of {other}.", remedy: []string{"rigup hooks remove {file}"}},
-	HookInvalid:       {text: "{file} is no hook that rigup can use: {what}.", remedy: []string{"get another file from its publisher"}},
+	HookInvalid:       {text: "{file} is no hook that rigup can use: {what}.", remedy: []string{"get another file from its publisher", "to delete it: {remove}"}},
 	HookFile:          {text: "{file} in the folder of hooks is left alone: it is {what}.", remedy: []string{"{do}"}},
 	HookUnsigned:      {text: "The hook {hook} is not signed: nobody vouches for it.", remedy: []string{"get its signature from the publisher, a file that ends in .wasm.minisig", "if you know where it comes from: {command} --allow-unsigned"}, exit: ExitUsage},
 	HookSignature:     {text: "The signature of the hook {hook} is not valid: {what}.", remedy: []string{"get the hook and its signature from the publisher again"}},

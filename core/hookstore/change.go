@@ -1,0 +1,355 @@
+package hookstore
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/hooks/sdk"
+)
+
+// Review looks at a hook of the folder, by id or file, and says what its approval would mean. The error is a reason
+// why it cannot be approved.
+func (s Store) Review(name string, o Options) (Review, error) {
+	h, err := s.List().candidate(name)
+	if err != nil {
+		return Review{}, err
+	}
+	c, err := s.read(h.File)
+	if err != nil {
+		return Review{}, err
+	}
+	return s.review(c, o)
+}
+
+// ReviewFetched does the same for a hook that was fetched and is not in the folder.
+func (s Store) ReviewFetched(a Artifact, o Options) (Review, error) {
+	c, err := newCandidate(a.Module)
+	if err != nil {
+		return Review{}, reason.Fail(reason.New(reason.HookInvalid, "file", a.Source, "what", err.Error()), nil)
+	}
+	c.source, c.again, c.signature, c.key = a.Source, a.Again, a.Signature, a.Key
+	return s.review(c, o)
+}
+
+func (s Store) review(c candidate, o Options) (Review, error) {
+	l, err := s.usableLock()
+	if err != nil {
+		return Review{}, err
+	}
+	return s.judge(c, l, o)
+}
+
+// usableLock is the lock, or an empty one in place of a damaged one.
+func (s Store) usableLock() (lock, error) {
+	l, err := s.readLock()
+	if _, damaged := err.(*errDamaged); damaged {
+		return lock{}, nil
+	}
+	return l, err
+}
+
+// candidate is the hook that a person means with the name. Of several with one id it is the one that waits.
+func (v View) candidate(name string) (Hook, error) {
+	found := v.Find(name)
+	if len(found) == 0 {
+		return Hook{}, reason.Fail(reason.New(reason.HookNotFound, "name", name), nil)
+	}
+	for _, states := range [][]State{{Update}, {Pending, Changed}, {Broken}, {Approved, Disabled, Copied}} {
+		var of []Hook
+		for _, h := range found {
+			if slices.Contains(states, h.State) && !h.BuiltIn() && !slices.ContainsFunc(of, func(o Hook) bool { return o.Sum == h.Sum && o.ID == h.ID }) {
+				of = append(of, h)
+			}
+		}
+		switch len(of) {
+		case 0:
+		case 1:
+			return of[0], nil
+		default:
+			var files []string
+			for _, h := range of {
+				files = append(files, h.File)
+			}
+			return Hook{}, reason.Fail(reason.New(reason.HookSeveral, "name", name, "files", strings.Join(files, ", "), "file", files[0]), nil)
+		}
+	}
+	for _, h := range found {
+		if h.State == Missing {
+			return h, reason.Fail(*h.Problem, nil)
+		}
+	}
+	return Hook{}, reason.Fail(reason.New(reason.HookInProgram, "hook", found[0].ID, "what", "needs no approval"), nil)
+}
+
+// Find are the hooks with this id, or the one in this file.
+func (v View) Find(name string) []Hook {
+	var byFile, byID []Hook
+	for _, h := range v.Hooks {
+		if h.File != "" && (h.File == name || h.File == name+moduleSuffix && h.ID == "") {
+			byFile = append(byFile, h)
+		}
+		if h.ID == name {
+			byID = append(byID, h)
+		}
+	}
+	if len(byFile) > 0 {
+		return byFile
+	}
+	return byID
+}
+
+// Done is what an approval did.
+type Done struct {
+	Entry Entry
+	// Kept is the name under which a damaged lock was kept; empty if it was not damaged.
+	Kept string
+	// Removed are files of the version before that rigup had put there itself.
+	Removed []string
+}
+
+// Approve records the approval of what was reviewed, and puts a fetched hook into the folder. Where a person has to
+// decide, accepted is the digest that this person saw; nothing else stands for a decision (H2). The rules are
+// applied again, to the lock as it is now.
+func (s Store) Approve(ctx context.Context, r Review, accepted string) (Done, error) {
+	if accepted != "" && accepted != r.Digest() {
+		return Done{}, reason.Fail(reason.New(reason.UsageValue, "flag", "--accept", "value", accepted, "allowed", "the digest of "+r.candidate.name()+" is "+r.Digest()), nil)
+	}
+	var done Done
+	kept, err := s.change(ctx, func(l *lock) error {
+		now, err := s.judge(r.candidate, *l, r.options)
+		if err != nil {
+			return err
+		}
+		if now.Same {
+			done.Entry = *now.Before
+			return nil
+		}
+		if len(now.Questions) > 0 && accepted == "" {
+			return now.Unanswered()
+		}
+		if now.File == "" {
+			if now.File, err = s.place(now.candidate); err != nil {
+				return err
+			}
+		}
+		done.Entry = s.entry(now)
+		l.put(done.Entry)
+		return nil
+	})
+	done.Kept = kept
+	if err == nil {
+		done.Removed = s.supersede(r.Before, done.Entry)
+	}
+	return done, err
+}
+
+// Unanswered is the error of an approval that needs a person, and has none.
+func (r Review) Unanswered() error {
+	again := r.candidate.command()
+	if again != "" {
+		again += " --accept " + r.Digest()
+		if r.options.Key != "" {
+			again += " --key " + r.options.Key
+		}
+		if r.options.AllowUnsigned {
+			again += " --allow-unsigned"
+		}
+		if r.options.AllowDowngrade {
+			again += " --allow-downgrade"
+		}
+	}
+	look := ""
+	if r.File != "" {
+		look = "rigup hooks info " + r.File
+	}
+	return reason.Fail(reason.New(reason.HookApproval, "hook", r.candidate.name(), "look", look, "again", again).With(r.Questions...), nil)
+}
+
+func (s Store) entry(r Review) Entry {
+	e := Entry{
+		ID: r.Manifest.ID, File: r.File, Version: r.Manifest.Version, Source: r.Source, SHA256: hex.EncodeToString(r.candidate.sum[:]),
+		Kinds: r.Manifest.Kinds, Publisher: r.Manifest.Publisher, Key: r.Signature.Key, KeyFrom: r.Signature.From, Grant: r.Manifest.Permissions,
+		Approved: s.Now().UTC().Round(0), By: s.By, Enabled: true,
+	}
+	if r.Before != nil {
+		e.Enabled = r.Before.Enabled // an update does not switch on what was switched off
+	}
+	return e
+}
+
+// Keep puts a fetched hook into the folder without approving it, for a person to look at. It returns the review of
+// the file.
+func (s Store) Keep(ctx context.Context, r Review) (Review, error) {
+	if r.File != "" {
+		return r, nil
+	}
+	c := r.candidate
+	_, err := s.change(ctx, func(*lock) (err error) {
+		c.file, err = s.place(c)
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	r.File, r.candidate = c.file, c
+	return r, nil
+}
+
+// place writes a fetched hook into the folder. It never replaces another file: what was approved before stays until
+// the lock names the new one, so that there is a usable hook at every instant.
+func (s Store) place(c candidate) (string, error) {
+	var names []string
+	if c.manifest.Version != "" {
+		names = append(names, c.manifest.ID+"-"+c.manifest.Version+moduleSuffix)
+	}
+	names = append(names, fmt.Sprintf("%s-%x%s", c.manifest.ID, c.sum[:8], moduleSuffix))
+	for _, name := range names {
+		path := filepath.Join(s.Dir, name)
+		if !fileName.MatchString(name) {
+			continue
+		}
+		if b, _, err := readFile(path, maxModule); !absent(err) && (err != nil || string(b) != string(c.bytes)) {
+			continue // taken
+		}
+		// The module comes last: what stands there under its name is complete.
+		for suffix, content := range map[string][]byte{signatureSuffix: c.signature, keySuffix: c.key} {
+			err := os.Remove(path + suffix)
+			if err != nil && !absent(err) {
+				return "", cannotWrite(path+suffix, err)
+			}
+			if content == nil {
+				continue
+			}
+			if err := writeFile(path+suffix, content); err != nil {
+				return "", err
+			}
+		}
+		return name, writeFile(path, c.bytes)
+	}
+	return "", cannotWrite(filepath.Join(s.Dir, names[len(names)-1]), os.ErrExist)
+}
+
+// supersede removes the file of the version before, if rigup had put it there and it still is what was approved.
+// A file that a person put there is theirs.
+func (s Store) supersede(before *Entry, now Entry) []string {
+	if before == nil || before.Source == SourceFolder || before.File == now.File {
+		return nil
+	}
+	c, err := s.read(before.File)
+	if err != nil || !before.is(c) {
+		return nil
+	}
+	if s.delete(before.File) != nil {
+		return nil
+	}
+	return []string{before.File}
+}
+
+// delete removes a module and what stands beside it. Links are removed themselves.
+func (s Store) delete(name string) error {
+	path := filepath.Join(s.Dir, name)
+	for _, p := range []string{path, path + signatureSuffix, path + keySuffix} {
+		if info, err := os.Lstat(p); err != nil || info.IsDir() {
+			continue
+		}
+		if err := os.Remove(p); err != nil && !absent(err) {
+			return cannotWrite(p, err)
+		}
+	}
+	return nil
+}
+
+// Removal is what the removal of a hook takes away.
+type Removal struct {
+	Name  string   // as it was asked for
+	IDs   []string // of entries in the lock
+	Files []string
+	// Back is the built-in hook that is used again.
+	Back *sdk.Manifest
+}
+
+// Removal finds out what the removal of a hook, by id or file, would take away.
+func (s Store) Removal(name string) (Removal, error) {
+	r := Removal{Name: name}
+	v := s.List()
+	found := v.Find(name)
+	if len(found) == 0 {
+		return r, reason.Fail(reason.New(reason.HookNotFound, "name", name), nil)
+	}
+	for _, h := range found {
+		if h.BuiltIn() {
+			continue
+		}
+		if h.State != Missing && !slices.Contains(r.Files, h.File) {
+			r.Files = append(r.Files, h.File)
+		}
+		if e := h.Entry; e != nil && !slices.Contains(r.IDs, e.ID) && (e.ID == name || e.File == h.File) {
+			r.IDs = append(r.IDs, e.ID)
+			if s.builtIn(e.ID) != nil {
+				r.Back = s.builtIn(e.ID)
+			}
+		}
+	}
+	if len(r.Files)+len(r.IDs) == 0 {
+		return r, reason.Fail(reason.New(reason.HookInProgram, "hook", name, "what", "cannot be removed"), nil)
+	}
+	return r, nil
+}
+
+// Remove removes it: first from the lock, so that what is left after an interruption is not approved.
+func (s Store) Remove(ctx context.Context, r Removal) error {
+	_, err := s.change(ctx, func(l *lock) error {
+		for _, id := range r.IDs {
+			l.drop(id)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range r.Files {
+		if err := s.delete(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetEnabled switches a hook on or off, by id. It reports whether that changed anything.
+func (s Store) SetEnabled(ctx context.Context, id string, on bool) (changed bool, err error) {
+	_, err = s.change(ctx, func(l *lock) error {
+		if e := l.find(id); e != nil {
+			changed = e.Enabled != on
+			e.Enabled = on
+			l.put(*e)
+			return nil
+		}
+		if s.builtIn(id) == nil {
+			return s.notSwitchable(id)
+		}
+		off := slices.Contains(l.Off, id)
+		if changed = off == on; changed {
+			l.Off = slices.DeleteFunc(l.Off, func(o string) bool { return o == id })
+			if !on {
+				l.Off = append(l.Off, id)
+				slices.Sort(l.Off)
+			}
+		}
+		return nil
+	})
+	return changed, err
+}
+
+// notSwitchable is why a hook that is neither approved nor built in cannot be switched on or off.
+func (s Store) notSwitchable(id string) error {
+	if found := s.List().Find(id); len(found) > 0 && found[0].Problem != nil {
+		return reason.Fail(*found[0].Problem, nil)
+	}
+	return reason.Fail(reason.New(reason.HookNotFound, "name", id), nil)
+}

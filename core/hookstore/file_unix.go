@@ -1,0 +1,29 @@
+//go:build unix
+
+package hookstore
+
+import (
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// open opens a file for reading. A link is an error, and a pipe that nobody writes to does not block.
+func open(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+}
+
+// writableByOthers reports whether other users may write to what info describes.
+func writableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
+
+// syncDir makes a rename survive a power loss. Some file systems cannot; the rename is done all the same.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	_ = f.Sync()
+	return nil
+}
