@@ -131,6 +131,8 @@ func sorted(t *testing.T, f sdk.Facts) {
 	in("libraries", slices.IsSortedFunc(f.Libraries.Value, func(a, b sdk.Library) int { return cmp.Compare(a.Path, b.Path) }))
 	in("tools", slices.IsSortedFunc(f.Tools.Value, func(a, b sdk.Tool) int { return cmp.Compare(a.Name, b.Name) }))
 	in("runtimes", slices.IsSorted(f.Engine.Runtimes))
+	in("security", slices.IsSorted(f.Engine.Security))
+	in("cdiDevices", slices.IsSorted(f.Engine.CDIDevices.Value))
 	in("drivers", slices.IsSorted(f.Host.WSL.Value.Drivers))
 }
 
@@ -179,7 +181,7 @@ func TestMachinesAreNobodys(t *testing.T) {
 	private := regexp.MustCompile(`/home/|/Users/|C:\\\\Users|/root\b|GPU-[0-9a-f]{4}|\b([0-9a-f]{2}:){5}[0-9a-f]{2}\b|` +
 		`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|(?i)serial|password|token`)
 	address := regexp.MustCompile(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
-	hosts := []string{"", "docker-desktop", "colima", "orbstack", "lima-rancher-desktop"}
+	hosts := []string{"", "docker-desktop", "colima", "orbstack", "lima-rancher-desktop", "localhost.localdomain"}
 	for _, m := range all(t) {
 		b, err := Files.ReadFile(m.Name + ".json")
 		if err != nil {
