@@ -1,7 +1,7 @@
 // Package assets holds the files that the program carries against their manifests (invariant U5).
 //
-// The manifest at the root covers the files of the tree. The programs that are built for the node are made
-// together with the executable and have a manifest of their own beside them.
+// The manifest at the root covers the files of the tree. The programs that are built for the node, and the built-in
+// hooks, are made together with the executable and have a manifest of their own.
 package assets
 
 import (
@@ -24,15 +24,16 @@ import (
 // Manifest covers every file of the tree below Roots once.
 const Manifest = "manifest.sha256"
 
-// Helpers is where the generated programs lie; HelperManifest covers those.
+// Helpers is where the generated programs lie, and Hooks where the built-in hooks do; HelperManifest covers both.
 const (
 	Helpers        = "assets/helpers"
+	Hooks          = "assets/hooks"
 	HelperManifest = Helpers + "/manifest.sha256"
 	helperSuffix   = ".zst"
 )
 
 // roots are the folders that are embedded.
-var roots = []string{"assets", "charts", "docker"}
+var roots = []string{"assets", "charts", "docker", "hooks/schema", "hooks/sdk", "hooks/templates"}
 
 // File is one embedded file.
 type File struct {
@@ -63,7 +64,8 @@ func List(fsys fs.FS) ([]File, error) {
 }
 
 func generated(p string) bool {
-	return path.Dir(p) == Helpers && path.Ext(p) == helperSuffix
+	dir := path.Dir(p)
+	return (dir == Helpers || dir == Hooks) && path.Ext(p) == helperSuffix
 }
 
 func hash(fsys fs.FS, p string) (File, error) {
@@ -85,7 +87,7 @@ func Generate(fsys fs.FS) ([]byte, error) {
 	return generate(fsys, false, "")
 }
 
-// GenerateHelpers returns the manifest of the generated programs for linux on arch.
+// GenerateHelpers returns the manifest of the generated files, the programs for linux on arch among them.
 func GenerateHelpers(fsys fs.FS, arch string) ([]byte, error) {
 	return generate(fsys, true, helperHeader(arch)+"\n")
 }

@@ -20,7 +20,9 @@ func small(t *testing.T) fstest.MapFS {
 		"assets/pins.yaml":            {Data: []byte("a")},
 		"charts/c/templates/_lib.tpl": {Data: []byte("b")},
 		"docker/Dockerfile":           {Data: []byte("c")},
+		"hooks/templates/c/hook.c":    {Data: []byte("e")},
 		Helpers + "/node.zst":         {Data: []byte("d")},
+		Hooks + "/builtin.wasm.zst":   {Data: []byte("f")},
 	}
 	seal(t, m, "amd64")
 	return m
@@ -49,14 +51,20 @@ func TestU5_EveryDeviationIsNamed(t *testing.T) {
 		want []string // in the error; none: no error
 	}{
 		{"as it is", func(fstest.MapFS) {}, nil},
-		{"without programs", func(m fstest.MapFS) { delete(m, Helpers+"/node.zst"); delete(m, HelperManifest) }, nil},
+		{"without programs", func(m fstest.MapFS) {
+			delete(m, Helpers+"/node.zst")
+			delete(m, Hooks+"/builtin.wasm.zst")
+			delete(m, HelperManifest)
+		}, nil},
 		{"changed", edit("docker/Dockerfile", func(string) string { return "x" }), []string{"docker/Dockerfile: differs"}},
 		{"more", func(m fstest.MapFS) { m["assets/new"] = &fstest.MapFile{} }, []string{"assets/new: not in"}},
 		{"less", func(m fstest.MapFS) { delete(m, "assets/pins.yaml") }, []string{"assets/pins.yaml: in manifest.sha256, but not there"}},
 		{"twice", edit(Manifest, func(s string) string { return s + strings.Split(s, "\n")[0] + "\n" }), []string{"assets/pins.yaml: listed more than once"}},
-		{"torn line", edit(Manifest, func(s string) string { return s + "abc" }), []string{"line 4"}},
+		{"torn line", edit(Manifest, func(s string) string { return s + "abc" }), []string{"line 5"}},
 		{"no manifest", func(m fstest.MapFS) { delete(m, Manifest) }, []string{"read manifest.sha256: "}},
 		{"program changed", edit(Helpers+"/node.zst", func(string) string { return "x" }), []string{Helpers + "/node.zst: differs"}},
+		{"hooks changed", edit(Hooks+"/builtin.wasm.zst", func(string) string { return "x" }), []string{Hooks + "/builtin.wasm.zst: differs from " + HelperManifest}},
+		{"template changed", edit("hooks/templates/c/hook.c", func(string) string { return "x" }), []string{"hooks/templates/c/hook.c: differs from " + Manifest}},
 		{"program, no manifest", func(m fstest.MapFS) { delete(m, HelperManifest) }, []string{HelperManifest}},
 		{"program missing", func(m fstest.MapFS) { delete(m, Helpers+"/node.zst") }, []string{Helpers + "/node.zst: in"}},
 		{"other platform", edit(HelperManifest, func(s string) string { return strings.Replace(s, "amd64", "arm64", 1) }), []string{"another platform"}},
@@ -84,7 +92,7 @@ func TestU5_TreeAndProgram(t *testing.T) {
 	if err := Verify(rigup.Files); err != nil {
 		t.Errorf("%v\nmake manifest writes it anew", err)
 	}
-	out, err := exec.Command("git", "-C", "../..", "ls-files", "-z", "--", "assets", "charts", "docker").Output()
+	out, err := exec.Command("git", append([]string{"-C", "../..", "ls-files", "-z", "--"}, roots...)...).Output()
 	if err != nil {
 		t.Skip("skipped the comparison with the tracked files: ", err)
 	}
