@@ -19,6 +19,9 @@ import (
 var version = "0.1.0-dev"
 
 func main() {
+	if isHookChild(os.Args) {
+		os.Exit(hookChild())
+	}
 	p := &program{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, now: time.Now, runner: newRunner,
 		home: os.UserHomeDir, configDir: os.UserConfigDir, workDir: os.Getwd,

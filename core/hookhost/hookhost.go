@@ -50,11 +50,11 @@ type Cause string
 const (
 	Refused  Cause = "refused"   // the static check, or the interpreter, does not take the module
 	TimedOut Cause = "timed out" // it did not end in time
-	Memory   Cause = "memory"    // it needed more memory than it may have
+	TooLarge Cause = "memory"    // it needed more memory than it may have
 	Crashed  Cause = "crashed"   // it trapped, or ended with another exit code than 0
 	Flooded  Cause = "flooded"   // it wrote more than it may
 	Garbled  Cause = "garbled"   // it did not answer with one valid document
-	Host     Cause = "host"      // the child process could not do its work; not the hook's fault
+	Unable   Cause = "host"      // the child process could not do its work; not the hook's fault
 )
 
 // Failure is a hook that gave no usable response. It never says anything about the GPU.

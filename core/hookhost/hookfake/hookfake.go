@@ -43,7 +43,7 @@ func (r *Runner) Ask(ctx context.Context, m hookhost.Module, req sdk.Request) (h
 	}
 	request, err := json.Marshal(req)
 	if err != nil {
-		return hookhost.Answer{}, failure(hookhost.Host, err)
+		return hookhost.Answer{}, failure(hookhost.Unable, err)
 	}
 	raw := r.Raw[req.Hook]
 	if raw == nil {

@@ -1,0 +1,60 @@
+package hookhost
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// self is the running program even after its file was replaced, and where the way to it is closed to other users.
+const self = "/proc/self/exe"
+
+// nobody is the user and group that has no rights.
+const nobody = 65534
+
+// ways are the ways to start a child, best first: the next one is for systems on which the one before fails.
+func ways() []func(*exec.Cmd) {
+	plain := func(c *exec.Cmd) {
+		c.Dir = "/"
+		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
+	}
+	if os.Geteuid() != 0 {
+		return []func(*exec.Cmd){plain}
+	}
+	return []func(*exec.Cmd){func(c *exec.Cmd) {
+		plain(c)
+		c.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}, plain}
+}
+
+// hold binds a child to this process. Here Pdeathsig does.
+func hold(*os.Process, Limits) (release func(), err error) { return func() {}, nil }
+
+// lower gives up what an interpreter does not need: it cannot open a file or a socket, write a file, gain rights or
+// be looked into, and has room for no more than the limit says. RLIMIT_DATA and not RLIMIT_AS, which counts what the
+// Go runtime only reserves. RLIMIT_NPROC would count every thread of the user and keep Go from starting its own.
+func lower(l Limits) error {
+	if err := lowerRights(); err != nil {
+		return err
+	}
+	return setLimits([]limit{
+		{unix.RLIMIT_DATA, l.Process + slack},
+		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_FSIZE, 0},
+		{unix.RLIMIT_NOFILE, 0},
+	})
+}
+
+func lowerRights() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("close the process to others: %w", err)
+	}
+	// Every thread that starts from now on inherits this from the one that starts it.
+	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 && errno != unix.ENOTSUP {
+		return fmt.Errorf("give up new rights: %w", errno)
+	}
+	return nil
+}
