@@ -36,7 +36,7 @@ func match(m sdk.Match, f sdk.Facts) (because []string, ok bool) {
 }
 
 func matchEngine(globs []string, e sdk.Engine) (string, bool) {
-	for _, name := range []string{e.Product, e.System, e.Host} {
+	for _, name := range []string{e.Product, e.System, e.Host, e.Endpoint} {
 		for _, g := range globs {
 			if ok, err := path.Match(strings.ToLower(g), strings.ToLower(strings.ReplaceAll(name, "/", " "))); err == nil && ok && name != "" {
 				return name, true

@@ -36,7 +36,9 @@ var (
 var (
 	readable = []string{"/sys/bus/pci/", "/sys/devices/pci", "/sys/devices/virtual/kfd/", "/sys/class/drm/", "/sys/class/kfd/", "/sys/class/accel/", "/sys/module/",
 		"/proc/driver/", "/usr/lib/", "/usr/lib64/", "/usr/local/", "/usr/share/", "/opt/", "/lib/"}
-	readOnes = []string{"/proc/modules", "/proc/version", "/etc/os-release", "/etc/*version*", "/etc/*install.info", "/etc/*/version*"}
+	readOnes = []string{"/proc/modules", "/proc/version", "/etc/os-release", "/etc/*version*", "/etc/*install.info", "/etc/*/version*",
+		// what systemd hands to a user, which decides whether Kubernetes works in a rootless engine
+		"/sys/fs/cgroup/user.slice/*/*/cgroup.controllers"}
 	bindable = []string{"/usr/lib/", "/usr/lib64/", "/usr/local/", "/usr/share/", "/opt/"}
 	bindOnes = []string{"/etc/*install.info"}
 )

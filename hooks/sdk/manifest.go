@@ -27,7 +27,8 @@ type Match struct {
 	// PCI are vendor ids, Devices globs of device paths. Facts that are unknown match.
 	PCI     []string `json:"pci,omitempty" jsonschema:"vendor ids: 0x10de"`
 	Devices []string `json:"devices,omitempty" jsonschema:"globs of device paths: /dev/mtgpu*"`
-	// Engines are globs, without regard to case, of the engine's product, system or host.
+	// Engines are globs, without regard to case, of the engine's product, system, host or endpoint, in which slashes
+	// count as blanks: "tcp:*".
 	Engines []string `json:"engines,omitempty" jsonschema:"docker desktop*, orbstack"`
 }
 
