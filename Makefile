@@ -17,7 +17,7 @@ build: helpers ## the executable for GOOS/GOARCH, static
 	GOOS=$(GOOS) GOARCH=$(GOARCH) $(GOBUILD) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rigup
 
 helpers: ## what the executable carries and is built: the built-in hooks, the programs that run in the cluster
-	go run ./hooks/builtin/build -version $(VERSION) -out assets/hooks/builtin.wasm.zst
+	go run ./hooks/builtin/build -out assets/hooks/builtin.wasm.zst
 	go run ./core/assets/helpers -arch $(GOARCH) -version $(VERSION)
 
 test: build ## everything: unit, golden, end to end in the lab

@@ -3,18 +3,15 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 
-	"github.com/klauspost/compress/zstd"
-
 	"rigup.dev/rigup/core/assets"
+	"rigup.dev/rigup/core/assets/pack"
 )
 
 // programs are the helpers, by the folder of their source below cmd.
@@ -38,7 +35,7 @@ func run(arch, version string) error {
 		if err != nil {
 			return err
 		}
-		if err := compress(filepath.Join(dir, name+".zst"), program); err != nil {
+		if err := pack.Write(filepath.Join(dir, name+".zst"), program); err != nil {
 			return err
 		}
 	}
@@ -46,7 +43,7 @@ func run(arch, version string) error {
 	if err != nil {
 		return err
 	}
-	return writeChanged(filepath.Join(dir, "manifest.sha256"), manifest)
+	return pack.WriteChanged(filepath.Join(dir, "manifest.sha256"), manifest)
 }
 
 // build compiles a helper. The same sources give the same bytes: no paths, no build id of the checkout.
@@ -64,29 +61,4 @@ func build(name, arch, version string) ([]byte, error) {
 		return nil, fmt.Errorf("build %s for linux/%s: %w", name, arch, err)
 	}
 	return os.ReadFile(out)
-}
-
-// compress packs a program into path, unless path holds it already: strong compression takes seconds.
-func compress(path string, program []byte) error {
-	if packed, err := os.ReadFile(path); err == nil {
-		if d, err := zstd.NewReader(bytes.NewReader(packed)); err == nil {
-			defer d.Close()
-			if b, err := io.ReadAll(d); err == nil && bytes.Equal(b, program) {
-				return nil
-			}
-		}
-	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(8<<20))
-	if err != nil {
-		return err
-	}
-	return writeChanged(path, enc.EncodeAll(program, nil))
-}
-
-// writeChanged keeps the file's time when its content is the same, so that the build cache holds.
-func writeChanged(path string, content []byte) error {
-	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, content) {
-		return nil
-	}
-	return os.WriteFile(path, content, 0o644)
 }
