@@ -107,16 +107,19 @@ func (e *engine) start(ctx context.Context, c wazero.ModuleConfig) (err error) {
 	return err
 }
 
-// crash tells a module that trapped from one that could not be started at all.
+// crash tells a module that failed while it ran from one that could not be started at all.
 func crash(err error) (Cause, string) {
-	_, trap, ok := strings.Cut(err.Error(), "wasm error: ")
-	switch trap = line(firstLine(trap), 200); {
-	case !ok:
-		return Refused, "could not be started: " + line(firstLine(err.Error()), 200)
-	case trap == "stack overflow":
-		return Crashed, "called functions more than about 2000 deep"
+	text := firstLine(err.Error())
+	if _, trap, ok := strings.Cut(text, "wasm error: "); ok {
+		if trap == "stack overflow" {
+			return Crashed, "called functions more than about 2000 deep"
+		}
+		return Crashed, "trapped: " + line(trap, 200)
 	}
-	return Crashed, "trapped: " + trap
+	if _, failed, ok := strings.Cut(text, "] failed: "); ok {
+		return Crashed, "failed in the interpreter: " + line(failed, 200)
+	}
+	return Refused, "could not be started: " + line(text, 200)
 }
 
 func firstLine(s string) string {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -25,7 +26,8 @@ type Options struct {
 	// Limits are the numbers that hooks are held to.
 	Limits Limits
 
-	unchecked bool // tests: the module goes to the child as it is
+	unchecked bool                   // tests: the module goes to the child as it is
+	observe   func(*os.ProcessState) // tests: hears of children that are gone
 }
 
 // Host runs modules in child processes: one for each module, started when it is first asked and kept for further
@@ -47,6 +49,7 @@ type session struct {
 	err     *Failure // of the check
 	child   *child
 	used    int // guarded by the host
+	observe func(*os.ProcessState)
 }
 
 // New returns a host. Nothing is started yet.
@@ -189,6 +192,9 @@ func (h *Host) begin(ctx context.Context, s *session) *Failure {
 func (s *session) stop() {
 	if s.child != nil {
 		s.child.end()
+		if s.observe != nil {
+			s.observe(s.child.state)
+		}
 		s.child = nil
 	}
 }
@@ -202,7 +208,7 @@ func (h *Host) take(ctx context.Context, m Module) (*session, error) {
 	}
 	s := h.sessions[m.Sum]
 	if s == nil {
-		s = &session{turn: make(chan struct{}, 1)}
+		s = &session{turn: make(chan struct{}, 1), observe: h.observe}
 		s.turn <- struct{}{}
 		h.sessions[m.Sum] = s
 	}

@@ -30,7 +30,9 @@ const (
 // DirMemory remembers in a folder, one file for each response, readable by the user alone. The oldest go when there
 // are more than 512 or they have more than 16 MiB. The folder is made when it is first written to; what cannot be
 // written is not remembered, and what is damaged was never there.
-func DirMemory(dir string) Memory { return dirMemory{dir: dir, files: maxRemembered, bytes: maxRememberedBytes} }
+func DirMemory(dir string) Memory {
+	return dirMemory{dir: dir, files: maxRemembered, bytes: maxRememberedBytes}
+}
 
 type dirMemory struct {
 	dir   string

@@ -235,9 +235,10 @@ func (c *child) explain(err error, tooLate string) *Failure {
 	return &Failure{Cause: Crashed, Text: "brought down the process that it ran in: " + line(firstLine(said)+" ("+c.state.String()+")", 300)}
 }
 
-// noMemory recognises what the Go runtime prints when the system gives it no more memory.
+// noMemory recognises what the Go runtime prints when the system gives it no more memory. A part of its garbage
+// collector does not look whether it got some.
 func noMemory(said string) bool {
-	for _, s := range []string{"out of memory", "cannot allocate memory", "errno=12", "VirtualAlloc", "failed to create new OS thread"} {
+	for _, s := range []string{"out of memory", "cannot allocate memory", "errno=12", "VirtualAlloc", "failed to create new OS thread", "SIGSEGV"} {
 		if strings.Contains(said, s) {
 			return true
 		}

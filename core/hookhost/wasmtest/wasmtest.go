@@ -173,3 +173,9 @@ func WithManifest(module []byte, m sdk.Manifest) []byte {
 	}
 	return Cat(module, Custom(sdk.Section, b))
 }
+
+// With is the module with more functions of its own.
+func (m Module) With(more ...Func) []byte {
+	m.Funcs = append(slices.Clip(m.Funcs), more...)
+	return m.Bytes()
+}
