@@ -74,7 +74,11 @@ func (h hook) answer(r sdk.Request) sdk.Response {
 			return sdk.Probing(p...)
 		}
 	}
-	return h.decide(r)
+	d := h.decide(r)
+	if d.Environment.Attach == nil {
+		d.Environment.Attach = []sdk.AttachKind{} // a list that is empty, not one that is missing
+	}
+	return d
 }
 
 // The products that engines are of.

@@ -43,27 +43,26 @@ func askControllers(f sdk.Facts) []sdk.Probe {
 	}}
 }
 
-// withoutRoot is what speaks against a cluster in an engine without root. instead is the way out that needs none of it.
-func withoutRoot(r sdk.Request, engine, setup string, instead ...string) (warnings, blockers []sdk.Reason) {
+// withoutRoot is what speaks against a cluster in an engine without root. setup is how it is run by systemd, if there
+// is a way; instead is the way out that needs none of it.
+func withoutRoot(r sdk.Request, engine, setup, instead string) (warnings, blockers []sdk.Reason) {
 	e := r.Facts.Engine
-	block := func(id, text, evidence string, remedy ...string) (w, b []sdk.Reason) {
-		reason := sdk.Reason{ID: id, Text: text, Remedy: append(remedy, instead...)}
-		if evidence != "" {
-			reason.Evidence = []string{evidence}
+	remedies := func(remedy string) []string {
+		if remedy == "" || r.Facts.Host.OS != "linux" {
+			return []string{instead} // the engine's system is a virtual machine, which is not set up by hand
 		}
-		return nil, []sdk.Reason{reason}
+		return []string{remedy, instead}
+	}
+	block := func(id, text, evidence, remedy string) (w, b []sdk.Reason) {
+		return nil, []sdk.Reason{{ID: id, Text: text, Remedy: remedies(remedy), Evidence: []string{evidence}}}
 	}
 	switch {
 	case e.CgroupVersion == "1":
 		return block("rootless-cgroup-v1", engine+" without root has no cgroups on cgroup v1, and Kubernetes needs them.", "cgroup version 1",
 			"start the machine with cgroup v2: add systemd.unified_cgroup_hierarchy=1 to the kernel's command line and restart")
 	case e.CgroupDriver != "systemd":
-		var remedy []string
-		if setup != "" {
-			remedy = []string{setup}
-		}
 		return block("rootless-no-systemd", engine+" without root runs outside of systemd here, so that its containers get no cgroups, and Kubernetes needs them.",
-			"cgroup driver "+e.CgroupDriver, remedy...)
+			"cgroup driver "+e.CgroupDriver, setup)
 	}
 	for _, p := range r.Probes {
 		if p.ID != controllers || p.Status != sdk.Known {
@@ -78,7 +77,7 @@ func withoutRoot(r sdk.Request, engine, setup string, instead ...string) (warnin
 	}
 	return []sdk.Reason{{
 		ID: "rootless-delegation", Text: "Kubernetes works in an engine without root only if systemd lets your user control " + strings.Join(needed, ", ") + ".",
-		Remedy: append([]string{"if the cluster does not start: " + delegate}, instead...),
+		Remedy: remedies("if the cluster does not start: " + delegate),
 	}}, nil
 }
 
