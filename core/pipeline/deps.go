@@ -8,14 +8,18 @@ import (
 	"time"
 
 	"rigup.dev/rigup/core/cluster"
+	"rigup.dev/rigup/core/decision"
 	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/facts"
+	"rigup.dev/rigup/core/hookhost"
 	"rigup.dev/rigup/core/kube"
 	"rigup.dev/rigup/core/lock"
 	"rigup.dev/rigup/core/nodeimage"
 	"rigup.dev/rigup/core/pins"
+	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/report"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 // Deps is the world as the pipeline sees it. Each part can be replaced by a fake.
@@ -30,7 +34,13 @@ type Deps struct {
 	// Owner is who this process is; its time and command are filled in by the pipeline.
 	Owner lock.Owner
 
-	Facts       Facts
+	Facts Facts
+	// Hooks are those that may run, and what their owner should know about others.
+	Hooks func() ([]decision.Hook, []reason.Reason, error)
+	// Runner runs them; it is closed with the run. Prober checks for them what they ask for.
+	Runner hookhost.Runner
+	Prober func(Engine, sdk.Facts) decision.Prober
+
 	Engine      func(ctx context.Context, host string) (Engine, error)
 	Host        cluster.Host
 	Credentials func(ctx context.Context, registry string) (engine.Credentials, error)
@@ -42,7 +52,8 @@ type Deps struct {
 
 // Facts observes the machine.
 type Facts interface {
-	Machine(ctx context.Context) facts.Machine
+	// Machine observes it. The globs are device nodes that hooks look for.
+	Machine(ctx context.Context, globs []string) facts.Machine
 	Place(ctx context.Context, dir string) facts.Place
 }
 

@@ -19,16 +19,21 @@ import (
 
 	"rigup.dev/rigup/core/cluster"
 	"rigup.dev/rigup/core/config"
+	"rigup.dev/rigup/core/decision"
 	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/engine/enginefake"
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/facts"
+	"rigup.dev/rigup/core/hookhost"
+	"rigup.dev/rigup/core/hookhost/hookfake"
 	"rigup.dev/rigup/core/kube"
 	"rigup.dev/rigup/core/kube/kubefake"
 	"rigup.dev/rigup/core/lock"
 	"rigup.dev/rigup/core/pins"
+	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/report"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 // machine is a simulated machine: an engine in memory, a cluster that answers, a Helm release that remembers.
@@ -39,6 +44,10 @@ type machine struct {
 	facts   constant
 	kube    *kubefake.API
 	release *releaseFake
+	hooks   []decision.Hook
+	runner  *hookfake.Runner
+	notes   []reason.Reason // about hooks that are not used
+	probe   func(sdk.Probe) sdk.ProbeResult
 	loaded  map[string]string // images in the node: reference and id
 	ask     report.Asker
 	now     time.Time
@@ -51,8 +60,8 @@ type constant struct {
 	place   facts.Place
 }
 
-func (f constant) Machine(context.Context) facts.Machine     { return f.machine }
-func (f constant) Place(context.Context, string) facts.Place { return f.place }
+func (f constant) Machine(context.Context, []string) facts.Machine { return f.machine }
+func (f constant) Place(context.Context, string) facts.Place       { return f.place }
 
 func newMachine(t *testing.T) *machine {
 	m := &machine{
@@ -60,9 +69,13 @@ func newMachine(t *testing.T) *machine {
 		now:     time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		kube:    &kubefake.API{},
 		release: &releaseFake{},
+		runner:  &hookfake.Runner{Hooks: map[string]sdk.Hook{}, Failures: map[string]*hookhost.Failure{}},
+		probe:   func(p sdk.Probe) sdk.ProbeResult { return sdk.ProbeResult{ID: p.ID, Kind: p.Kind, Status: sdk.Absent} },
 	}
+	m.vendor("nvidia", "NVIDIA", "0x10de")
+	m.vendor("amd", "AMD", "0x1002")
 	m.facts = constant{
-		machine: facts.Machine{OS: "linux", Arch: "amd64", Distro: facts.Of("Test OS"), GPUs: facts.Of([]facts.GPU(nil)), Watches: facts.Of(int64(1 << 20))},
+		machine: facts.Machine{OS: "linux", Arch: "amd64", Distro: facts.Of(sdk.Distro{Name: "Test OS"}), PCI: facts.Of([]sdk.PCIDevice(nil)), Devices: facts.Of([]sdk.DeviceNode(nil)), Watches: facts.Of(int64(1 << 20))},
 		place:   facts.Place{Type: facts.Of("ext4"), Free: facts.Of(uint64(500e9))},
 	}
 	m.engine.About.CPUs, m.engine.About.Memory = 8, 32<<30
@@ -92,6 +105,47 @@ func (m *machine) pins() pins.Pins {
 		m.t.Fatal(err)
 	}
 	return p
+}
+
+// prober answers probes.
+type prober func(sdk.Probe) sdk.ProbeResult
+
+func (f prober) Probe(_ context.Context, p sdk.Probe) sdk.ProbeResult { return f(p) }
+
+// card puts a GPU into the machine.
+func (m *machine) card(vendor, address string) {
+	m.facts.machine.PCI.Value = append(m.facts.machine.PCI.Value, sdk.PCIDevice{Address: address, Vendor: vendor, Device: "0x0001", Class: "0x030000"})
+}
+
+// hook installs a hook.
+func (m *machine) hook(man sdk.Manifest, h sdk.Hook) {
+	m.hooks = append(m.hooks, decision.Hook{Manifest: man, Grant: man.Permissions, BuiltIn: man.Publisher == ""})
+	m.runner.Hooks[man.ID] = h
+}
+
+// vendor installs a gpu hook that claims every device of a PCI vendor and decides for them.
+func (m *machine) vendor(id, name, pci string) {
+	resource := id + ".com/gpu"
+	m.hook(sdk.Manifest{ID: id, Version: "1.0.0", Kinds: []sdk.Kind{sdk.GPUHook}, Match: sdk.Match{PCI: []string{pci}}, Permissions: sdk.Permissions{
+		Attach: []sdk.AttachKind{sdk.AttachNVIDIA}, Resources: []string{resource}, Targets: []string{"node-nvidia"},
+	}}, func(req sdk.Request) sdk.Response {
+		var mine []sdk.Device
+		for _, d := range req.Facts.PCI.Value {
+			if d.Vendor == pci {
+				mine = append(mine, sdk.Device{ID: d.Address})
+			}
+		}
+		switch {
+		case len(mine) == 0:
+			return sdk.No("there is none")
+		case req.Phase == sdk.Detect:
+			return sdk.Claiming(sdk.Claim{Confidence: 90, Devices: mine}, "PCI")
+		}
+		return sdk.Using(sdk.GPU{
+			Vendor: name, Devices: mine, Resource: resource, Attach: []sdk.Attach{{Kind: sdk.AttachNVIDIA, Capabilities: []string{"gpu"}}},
+			Check: sdk.Check{Compute: sdk.ComputeCUDA}, Node: sdk.Node{Target: "node-nvidia"}, CDI: sdk.CDI{Mode: sdk.CDINVIDIA, Kind: resource},
+		})
+	})
 }
 
 // boot is asked before every call of the engine; it lets a started node write its kubeconfig.
@@ -157,7 +211,10 @@ func (m *machine) deps() Deps {
 		Now:      func() time.Time { m.now = m.now.Add(time.Second); return m.now },
 		Env:      func(string) string { return "" },
 		UserHome: m.home, Owner: lock.Owner{PID: 1, Host: "box", User: "ada"},
-		Facts: m.facts,
+		Facts:  m.facts,
+		Hooks:  func() ([]decision.Hook, []reason.Reason, error) { return m.hooks, m.notes, nil },
+		Runner: m.runner,
+		Prober: func(Engine, sdk.Facts) decision.Prober { return prober(m.probe) },
 		Engine: func(context.Context, string) (Engine, error) {
 			return served{m.engine}, nil
 		},

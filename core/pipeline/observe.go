@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"rigup.dev/rigup/core/cluster"
+	"rigup.dev/rigup/core/decision"
 	"rigup.dev/rigup/core/facts"
 	"rigup.dev/rigup/core/state"
 	"rigup.dev/rigup/core/units"
@@ -15,13 +16,23 @@ import (
 // observe finds out what is there: the machine, the engine, what rigup remembers, and the cluster. What
 // cannot be read is unknown, never absent.
 func observe(ctx context.Context, r *run) (step, error) {
-	var reading sync.WaitGroup
-	reading.Go(func() { r.machine = r.deps.Facts.Machine(ctx) })
-	err := r.connect(ctx)
-	reading.Wait()
-	if err != nil {
+	if err := r.surroundings(ctx); err != nil {
 		return step{}, err
 	}
+	return r.observed(ctx)
+}
+
+// observeCluster is observe for what is done to a cluster alone: the machine's GPUs and the hooks do not matter, and
+// must not keep it from being done.
+func observeCluster(ctx context.Context, r *run) (step, error) {
+	if err := r.connect(ctx); err != nil {
+		return step{}, err
+	}
+	return r.observed(ctx)
+}
+
+// observed goes on with what rigup remembers, and the cluster.
+func (r *run) observed(ctx context.Context) (step, error) {
 	if err := r.recall(); err != nil {
 		return step{}, err
 	}
@@ -33,6 +44,21 @@ func observe(ctx context.Context, r *run) (step, error) {
 	}
 	r.announce(r.command)
 	return found(done(r.summary()))
+}
+
+// surroundings observes the machine and the engine side by side.
+func (r *run) surroundings(ctx context.Context) (err error) {
+	if r.hooks, r.hookNotes, err = r.deps.Hooks(); err != nil {
+		return err
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() { r.machine = r.deps.Facts.Machine(ctx, decision.DeviceGlobs(r.hooks)) })
+	err = r.connect(ctx)
+	reading.Wait()
+	if err == nil {
+		r.facts = r.machine.Facts(r.info, r.engine.Endpoint())
+	}
+	return err
 }
 
 // connect finds the engine and asks it about itself.
@@ -84,9 +110,7 @@ func (r *run) inMachine() bool {
 // summary describes the machine in one line.
 func (r *run) summary() string {
 	parts := []string{}
-	if g := r.machine.GPUs; g.Known() && len(g.Value) > 0 {
-		parts = append(parts, describeGPUs(g.Value))
-	}
+	parts = append(parts, decision.Names(r.facts)...)
 	parts = append(parts, fmt.Sprintf("%d CPUs", r.info.CPUs), units.Size(r.info.Memory)+" memory")
 	return strings.Join(parts, ", ")
 }

@@ -14,9 +14,11 @@ import (
 	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/facts"
+	"rigup.dev/rigup/core/hookhost"
 	"rigup.dev/rigup/core/kube"
 	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/report"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 func TestInstallThenNothingToDo(t *testing.T) {
@@ -65,24 +67,54 @@ func TestPlanTellsWhatInstallDoes(t *testing.T) {
 
 // Every run without a GPU has exactly one reason: in the result, the state file and the status.
 func TestG4_OneReason(t *testing.T) {
-	nvidia := facts.GPU{Vendor: "NVIDIA", Address: "0000:01:00.0"}
-	intel := facts.GPU{Vendor: "Intel", Address: "0000:00:02.0"}
+	cards := func(vendors ...string) func(*machine) {
+		return func(m *machine) {
+			for i, v := range vendors {
+				m.card(v, fmt.Sprintf("0000:%02x:00.0", i))
+			}
+		}
+	}
+	unknown := func(why string) func(*machine) {
+		return func(m *machine) { m.facts.machine.PCI = facts.Not[[]sdk.PCIDevice](why) }
+	}
+	ruledOut := func(m *machine) {
+		cards("0x10de")(m)
+		m.runner.Hooks["nvidia"] = func(req sdk.Request) sdk.Response {
+			if req.Phase == sdk.Detect {
+				return sdk.Claiming(sdk.Claim{Confidence: 90})
+			}
+			return sdk.Giving(sdk.Reason{ID: "driver-missing", Text: "The driver is not installed.", Remedy: []string{"install it"}})
+		}
+	}
+	crashes := func(m *machine) {
+		cards("0x10de")(m)
+		m.runner.Failures["nvidia"] = &hookhost.Failure{Cause: hookhost.TimedOut, Text: "did not end within 2 s"}
+	}
+	greedy := func(m *machine) {
+		cards("0x10de")(m)
+		m.hooks[0].Grant.Resources = []string{"other.example/gpu"}
+	}
 	for name, c := range map[string]struct {
-		gpus facts.Fact[[]facts.GPU]
-		flag string
-		want reason.ID
-		says string
+		machine func(*machine)
+		flag    string
+		want    reason.ID
+		says    string
 	}{
-		"none":         {facts.Of([]facts.GPU(nil)), "gpu=auto", reason.GPUNone, ""},
-		"one":          {facts.Of([]facts.GPU{nvidia}), "gpu=auto", reason.GPUNotInUse, "an NVIDIA GPU"},
-		"two vendors":  {facts.Of([]facts.GPU{intel, nvidia, nvidia}), "gpu=auto", reason.GPUNotInUse, "an Intel GPU and 2 NVIDIA GPUs"},
-		"unknown":      {facts.Not[[]facts.GPU]("permission denied"), "gpu=auto", reason.GPUUnknown, ""},
-		"other system": {facts.Not[[]facts.GPU]("rigup reads this on Linux only"), "gpu=auto", reason.GPUUnknown, ""},
-		"off":          {facts.Of([]facts.GPU{nvidia}), "gpu=off", reason.GPUOff, ""},
+		"none":         {cards(), "gpu=auto", reason.GPUNone, ""},
+		"one":          {cards("0x10de"), "gpu=auto", reason.GPUNotInUse, "an NVIDIA GPU"},
+		"two vendors":  {cards("0x1002", "0x10de", "0x10de"), "gpu=auto", reason.GPUNotInUse, "2 NVIDIA GPUs and an AMD GPU"},
+		"unknown":      {unknown("permission denied"), "gpu=auto", reason.GPUUnknown, ""},
+		"other system": {unknown("timed out"), "gpu=auto", reason.GPUUnknown, ""},
+		"off":          {cards("0x10de"), "gpu=off", reason.GPUOff, ""},
+		"ruled out":    {ruledOut, "gpu=auto", "nvidia.driver-missing", "not installed"},
+		"hook failed":  {crashes, "gpu=auto", reason.GPUHookFailed, "nvidia did not end within 2 s"},
+		"H4":           {greedy, "gpu=auto", reason.GPUHookFailed, "nvidia.com/gpu, which it was not allowed"},
+		"no hook":      {cards("0x1ed5"), "gpu=auto", reason.GPUNoHook, "a GPU (PCI 1ed5:0001)"},
+		"only screens": {cards("0x1a03"), "gpu=auto", reason.GPUNone, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
-			m.facts.machine.GPUs = c.gpus
+			c.machine(m)
 			h, ended := m.install(c.flag)
 			// A remedy is given only where it can work: who may not read the devices can; who is on another system cannot.
 			if r := h.result().Reason; name == "unknown" && len(r.Remedy) != 1 || name == "other system" && len(r.Remedy) != 0 {
@@ -113,7 +145,7 @@ func TestG4_OneReason(t *testing.T) {
 
 func TestG5_RequireTurnsTheReasonIntoAFailure(t *testing.T) {
 	m := newMachine(t)
-	m.facts.machine.GPUs = facts.Of([]facts.GPU{{Vendor: "AMD", Address: "0000:03:00.0"}})
+	m.card("0x1002", "0000:03:00.0")
 	h, ended := m.install("gpu=require")
 	if ended.Exit != 3 || ended.Reason.ID != reason.GPURequired || !strings.Contains(ended.Reason.Text, "an AMD GPU") {
 		t.Errorf("%+v", ended)

@@ -13,6 +13,7 @@ import (
 	"rigup.dev/rigup/core/cluster"
 	"rigup.dev/rigup/core/config"
 	"rigup.dev/rigup/core/contract"
+	"rigup.dev/rigup/core/decision"
 	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/facts"
@@ -25,6 +26,7 @@ import (
 	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/runlog"
 	"rigup.dev/rigup/core/state"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 // run is one run of a command: what it was asked, what it found, and what it made. Stages fill it from top
@@ -48,12 +50,16 @@ type run struct {
 	changed bool
 
 	// observe
-	engine   Engine
-	info     engine.Info
-	machine  facts.Machine
-	clusters *cluster.Manager
-	node     cluster.State
-	consent  bool // to a rebuild of the node
+	engine  Engine
+	info    engine.Info
+	machine facts.Machine
+	facts   sdk.Facts
+	hooks   []decision.Hook
+	// hookNotes is what the owner should know about hooks that are not used.
+	hookNotes []reason.Reason
+	clusters  *cluster.Manager
+	node      cluster.State
+	consent   bool // to a rebuild of the node
 
 	// preflight
 	plan     cluster.Plan
@@ -62,6 +68,7 @@ type run struct {
 	images   []helperImage
 
 	// decide, prove
+	decided    decision.Plan
 	capability gpu.Capability
 
 	// image, cluster
@@ -164,6 +171,7 @@ func begin(ctx context.Context, d Deps, cfg config.Config, sink event.Sink, comm
 	if r.engine != nil {
 		r.engine.Close()
 	}
+	_ = r.deps.Runner.Close()
 	for _, f := range r.after {
 		err = errors.Join(err, f())
 	}
@@ -282,8 +290,12 @@ func (r *run) result() *event.Result {
 
 func api(port uint16) string { return "https://127.0.0.1:" + strconv.Itoa(int(port)) }
 
-// restart says what brings the cluster back after the machine was off.
+// restart says what brings the cluster back after the machine was off: as the environment hook says it, if one was
+// asked.
 func (r *run) restart() string {
+	if s := r.decided.Environment.Restart; s != "" {
+		return s
+	}
 	if r.inMachine() {
 		return "comes back by itself when the Docker engine starts"
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"rigup.dev/rigup/core/cluster"
@@ -37,6 +36,7 @@ func Status(ctx context.Context, d Deps, cfg config.Config) report.Status {
 		return s
 	}
 	defer r.engine.Close()
+	r.reconsider(ctx)
 	s.Machine = r.describe()
 	switch r.node.Phase {
 	case cluster.Absent, cluster.Partial:
@@ -69,20 +69,28 @@ func (r *run) lookAround(ctx context.Context) error {
 	if err := r.recall(); err != nil {
 		return err
 	}
-	var reading sync.WaitGroup
-	reading.Go(func() { r.machine = r.deps.Facts.Machine(ctx) })
-	defer reading.Wait()
 	if err := r.connect(ctx); err != nil {
 		return err
 	}
 	return r.look(ctx)
 }
 
+// reconsider asks the hooks, who remember their answer, what there is to say about the engine's surroundings; and about
+// the GPU where the state file does not.
+func (r *run) reconsider(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, statusLimit)
+	defer cancel()
+	defer func() { _ = r.deps.Runner.Close() }()
+	if r.surroundings(ctx) == nil {
+		_ = r.askHooks(ctx, r.state.Mode == "" && r.cfg.GPU != "off")
+	}
+}
+
 // remembered fills in what only the state file knows. Without one, the mode is worked out anew.
 func (r *run) remembered(s *report.Status) {
 	s.Mode, s.Reason = r.state.Mode, r.state.Reason
 	if s.Mode == "" {
-		why := cpuReason(r.cfg.GPU, r.machine.GPUs)
+		why := r.cpuReason()
 		s.Mode, s.Reason = "cpu", &why
 	}
 	if f := r.state.Failure; f != nil && !r.state.Complete {

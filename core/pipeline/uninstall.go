@@ -18,7 +18,7 @@ import (
 // Uninstall removes a cluster. Its data stays unless cfg says otherwise.
 func Uninstall(ctx context.Context, d Deps, cfg config.Config, sink event.Sink) Ended {
 	return begin(ctx, d, cfg, sink, "uninstall", func(ctx context.Context, r *run) error {
-		return r.play(ctx, []stage{{"observe", observe}, {"remove", remove}}, false)
+		return r.play(ctx, []stage{{"observe", observeCluster}, {"remove", remove}}, false)
 	})
 }
 
