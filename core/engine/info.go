@@ -4,11 +4,17 @@ import (
 	"context"
 	"sort"
 	"strings"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/versions"
 )
 
 // Info is what the engine says about itself and its machine.
 type Info struct {
 	Name          string // the machine's host name as the engine knows it
+	// Product is what the engine calls itself: "Docker Engine - Community", "Docker Desktop 4.53.0 (211793)", "Podman
+	// Engine"; empty for one that a distribution built.
+	Product       string
 	ServerVersion string
 	API           string // the API version in use
 	OS            string // linux or windows: what its containers run on
@@ -33,20 +39,25 @@ type Info struct {
 	DefaultRuntime                 string
 	// CDIDirs is where the engine looks for CDI specs; empty when it does not know CDI.
 	CDIDirs []string
-	// CDIDevices are the devices it found there. Engines before API 1.50 do not say.
-	CDIDevices []string
-	Warnings   []string
+	// CDIDevices are the devices it found there. Engines before API 1.50 do not say: then CDIDevicesKnown is false.
+	CDIDevices      []string
+	CDIDevicesKnown bool
+	Warnings        []string
 }
 
 // Info asks the engine about itself.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	ctx, done := e.limited(ctx, e.timeouts.Query, "read what it says about itself")
 	in, err := e.cli.Info(ctx)
+	var v types.Version
+	if err == nil {
+		v, err = e.cli.ServerVersion(ctx)
+	}
 	if err = done(err); err != nil {
 		return Info{}, err
 	}
 	out := Info{
-		Name: in.Name, ServerVersion: in.ServerVersion, API: e.API(), OS: in.OSType, Arch: GoArch(in.Architecture),
+		Name: in.Name, Product: product(v), ServerVersion: in.ServerVersion, API: e.API(), OS: in.OSType, Arch: GoArch(in.Architecture),
 		Distro: in.OperatingSystem, Kernel: in.KernelVersion, CgroupVersion: in.CgroupVersion, CgroupDriver: in.CgroupDriver,
 		CPUs: in.NCPU, Memory: in.MemTotal, StorageDriver: in.Driver, RootDir: in.DockerRootDir,
 		Snap:     strings.HasPrefix(in.DockerRootDir, "/var/snap/"),
@@ -80,7 +91,18 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 			out.CDIDevices = append(out.CDIDevices, d.ID)
 		}
 	}
+	out.CDIDevicesKnown = versions.GreaterThanOrEqualTo(out.API, "1.50")
 	return out, nil
+}
+
+// product is the engine's name. Podman has the system's name where others have theirs.
+func product(v types.Version) string {
+	for _, c := range v.Components {
+		if c.Name == "Podman Engine" {
+			return c.Name
+		}
+	}
+	return v.Platform.Name
 }
 
 // GoArch is Go's name for an architecture that the engine names as uname does.

@@ -6,16 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"time"
+
+	"rigup.dev/rigup/core/facts/rooted"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 // Status says how well a fact is known. Unknown is never read as absent (invariants C1, G6).
-type Status string
+type Status = sdk.Status
 
 // The three things an observation can end in.
 const (
-	Known   Status = "known"
-	Absent  Status = "absent"
-	Unknown Status = "unknown"
+	Known   = sdk.Known
+	Absent  = sdk.Absent
+	Unknown = sdk.Unknown
 )
 
 // Why a fact is unknown, where others ask.
@@ -24,13 +29,8 @@ const (
 	Denied = "permission denied"
 )
 
-// Fact is one observation of a T.
-type Fact[T any] struct {
-	Status Status `json:"status"`
-	Value  T      `json:"value,omitempty"`
-	// Why says why the value is unknown, in a few words.
-	Why string `json:"why,omitempty"`
-}
+// Fact is one observation of a T. The protocol with the hooks defines it, so that there is one.
+type Fact[T any] = sdk.Fact[T]
 
 // Of is a known fact.
 func Of[T any](v T) Fact[T] { return Fact[T]{Status: Known, Value: v} }
@@ -47,20 +47,36 @@ func From[T any](v T, err error) Fact[T] {
 	switch {
 	case err == nil:
 		return Of(v)
-	case errors.Is(err, fs.ErrNotExist):
+	case rooted.Missing(err):
 		return None[T]()
-	case errors.Is(err, context.DeadlineExceeded):
-		return Not[T](Late)
-	case errors.Is(err, fs.ErrPermission):
-		return Not[T](Denied)
 	}
-	return Not[T](err.Error())
+	return Not[T](Why(err))
 }
 
-// Known reports whether the value was observed.
-func (f Fact[T]) Known() bool { return f.Status == Known }
+// Why says in a few words why something is unknown. Paths are left out: they can name the user.
+func Why(err error) string {
+	var path *fs.PathError
+	var link *os.LinkError
+	var call *os.SyscallError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return Late
+	case errors.Is(err, context.Canceled):
+		return "interrupted"
+	case errors.Is(err, fs.ErrPermission):
+		return Denied
+	case errors.As(err, &path):
+		return path.Err.Error()
+	case errors.As(err, &link):
+		return link.Err.Error()
+	case errors.As(err, &call):
+		return call.Err.Error()
+	}
+	return err.Error()
+}
 
-func (f Fact[T]) String() string {
+// String writes a fact for people.
+func String[T any](f Fact[T]) string {
 	switch f.Status {
 	case Known:
 		return fmt.Sprint(f.Value)
@@ -71,4 +87,19 @@ func (f Fact[T]) String() string {
 		return "unknown"
 	}
 	return "unknown (" + f.Why + ")"
+}
+
+// Within reads one fact and gives up at the deadline: a file on a dead network mount blocks for ever. A reader that
+// looks at its context ends with it.
+func Within[T any](ctx context.Context, limit time.Duration, read func(context.Context) (T, error)) Fact[T] {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	got := make(chan Fact[T], 1)
+	go func() { got <- From(read(ctx)) }()
+	select {
+	case f := <-got:
+		return f
+	case <-ctx.Done():
+		return Not[T](Why(ctx.Err()))
+	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func (o Observer) fsType(path string) (string, error) {
-	b, err := os.ReadFile(o.path("proc/self/mountinfo"))
+	b, err := os.ReadFile(o.root().Path("/proc/self/mountinfo"))
 	if err != nil {
 		return "", err
 	}
