@@ -110,7 +110,10 @@ func (r *run) cpuReason() reason.Reason {
 			return reason.New(reason.GPUHookFailed, "hook", f.Hook, "what", f.Text, "do", r.mend(f))
 		}
 	}
-	switch {
+	switch env := p.Environment; {
+	case env.GPULess != nil && (len(p.Unclaimed) > 0 || seen.Status == sdk.Unknown):
+		// No hook of any vendor could change this.
+		return foreign(env.Hook, *env.GPULess)
 	case len(p.Unclaimed) > 0:
 		return reason.New(reason.GPUNoHook, "gpu", strangers(p.Unclaimed))
 	case seen.Status == sdk.Unknown:

@@ -90,6 +90,10 @@ func TestG4_OneReason(t *testing.T) {
 		cards("0x10de")(m)
 		m.runner.Failures["nvidia"] = &hookhost.Failure{Cause: hookhost.TimedOut, Text: "did not end within 2 s"}
 	}
+	gpuLess := func(m *machine) {
+		cards("0x106b")(m)
+		m.environment(sdk.Environment{GPULess: &sdk.Reason{ID: "no-gpu", Text: "Its virtual machine has no GPU.", Remedy: []string{"use another"}}})
+	}
 	greedy := func(m *machine) {
 		cards("0x10de")(m)
 		m.hooks[0].Grant.Resources = []string{"other.example/gpu"}
@@ -100,17 +104,18 @@ func TestG4_OneReason(t *testing.T) {
 		want    reason.ID
 		says    string
 	}{
-		"none":         {cards(), "gpu=auto", reason.GPUNone, ""},
-		"one":          {cards("0x10de"), "gpu=auto", reason.GPUNotInUse, "an NVIDIA GPU"},
-		"two vendors":  {cards("0x1002", "0x10de", "0x10de"), "gpu=auto", reason.GPUNotInUse, "2 NVIDIA GPUs and an AMD GPU"},
-		"unknown":      {unknown("permission denied"), "gpu=auto", reason.GPUUnknown, ""},
-		"other system": {unknown("timed out"), "gpu=auto", reason.GPUUnknown, ""},
-		"off":          {cards("0x10de"), "gpu=off", reason.GPUOff, ""},
-		"ruled out":    {ruledOut, "gpu=auto", "nvidia.driver-missing", "not installed"},
-		"hook failed":  {crashes, "gpu=auto", reason.GPUHookFailed, "nvidia did not end within 2 s"},
-		"H4":           {greedy, "gpu=auto", reason.GPUHookFailed, "nvidia.com/gpu, which it was not allowed"},
-		"no hook":      {cards("0x1ed5"), "gpu=auto", reason.GPUNoHook, "a GPU (PCI 1ed5:0001)"},
-		"only screens": {cards("0x1a03"), "gpu=auto", reason.GPUNone, ""},
+		"none":                                   {cards(), "gpu=auto", reason.GPUNone, ""},
+		"one":                                    {cards("0x10de"), "gpu=auto", reason.GPUNotInUse, "an NVIDIA GPU"},
+		"two vendors":                            {cards("0x1002", "0x10de", "0x10de"), "gpu=auto", reason.GPUNotInUse, "2 NVIDIA GPUs and an AMD GPU"},
+		"unknown":                                {unknown("permission denied"), "gpu=auto", reason.GPUUnknown, ""},
+		"other system":                           {unknown("timed out"), "gpu=auto", reason.GPUUnknown, ""},
+		"off":                                    {cards("0x10de"), "gpu=off", reason.GPUOff, ""},
+		"ruled out":                              {ruledOut, "gpu=auto", "nvidia.driver-missing", "not installed"},
+		"hook failed":                            {crashes, "gpu=auto", reason.GPUHookFailed, "nvidia did not end within 2 s"},
+		"H4":                                     {greedy, "gpu=auto", reason.GPUHookFailed, "nvidia.com/gpu, which it was not allowed"},
+		"no hook":                                {cards("0x1ed5"), "gpu=auto", reason.GPUNoHook, "a GPU (PCI 1ed5:0001)"},
+		"G4: what no hook can change goes first": {gpuLess, "gpu=auto", "desktop.no-gpu", "no GPU"},
+		"only screens":                           {cards("0x1a03"), "gpu=auto", reason.GPUNone, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
