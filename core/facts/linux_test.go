@@ -50,7 +50,7 @@ func TestWSL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := tree(t, with(c.files, map[string]string{"proc/sys/kernel/osrelease": c.kernel + "\n"}))
 			o.Env = func(n string) string { return map[string]string{"WSL_DISTRO_NAME": "Ubuntu-24.04"}[n] }
-			m := o.Machine(t.Context())
+			m := o.Machine(t.Context(), nil)
 			switch {
 			case c.version == 0:
 				if m.WSL.Status != Absent {
@@ -92,7 +92,7 @@ func TestVirtual(t *testing.T) {
 		"by its device tree":      {map[string]string{"proc/device-tree/hypervisor/compatible": "linux,kvm\x00"}, "kvm"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := tree(t, with(c.files)).Machine(t.Context()).Virtual
+			got := tree(t, with(c.files)).Machine(t.Context(), nil).Virtual
 			if want := (Fact[string]{Status: Known, Value: c.want}); c.want == "" && got.Status != Absent || c.want != "" && got != want {
 				t.Errorf("%+v, want %q", got, c.want)
 			}

@@ -26,8 +26,6 @@ type Machine struct {
 	Modules   Fact[[]sdk.Module]
 	Libraries Fact[[]sdk.Library]
 	Tools     Fact[[]sdk.Tool]
-	// GPUs are those of PCI and WSL that can compute.
-	GPUs Fact[[]GPU]
 	// Watches is fs.inotify.max_user_watches, which a node needs many of.
 	Watches Fact[int64]
 
@@ -45,8 +43,6 @@ type Observer struct {
 	Root string // "/" on a real machine, the system's drive on Windows
 	// Limit is how long one source may take; 0 means 5 seconds.
 	Limit time.Duration
-	// Devices are globs of further device nodes, from the manifests of hooks.
-	Devices []string
 	// Env reads a variable; nil: none is set.
 	Env func(string) string
 	// Private is what facts must not tell.
@@ -91,10 +87,11 @@ type sources struct {
 	libraries func(context.Context) ([]sdk.Library, error)
 }
 
-// Machine observes the machine: every source at the same time, each with a deadline of its own.
-func (o Observer) Machine(ctx context.Context) Machine {
+// Machine observes the machine: every source at the same time, each with a deadline of its own. The globs are further
+// device nodes, which hooks look for.
+func (o Observer) Machine(ctx context.Context, globs []string) Machine {
 	m := Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, private: o.Private}
-	s := o.sources()
+	s := o.sources(globs)
 	var all sync.WaitGroup
 	all.Go(func() { m.Kernel = Within(ctx, o.limit(), s.kernel) })
 	all.Go(func() { m.Distro = Within(ctx, o.limit(), s.distro) })
@@ -107,7 +104,6 @@ func (o Observer) Machine(ctx context.Context) Machine {
 	all.Go(func() { m.Tools = Of(o.tools(ctx)) })
 	all.Go(func() { m.Watches = Within(ctx, o.limit(), o.watches) })
 	all.Wait()
-	m.GPUs = gpus(m.PCI, m.Devices)
 	return m
 }
 

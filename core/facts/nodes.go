@@ -46,13 +46,13 @@ func (o Observer) node(p string) (sdk.DeviceNode, error) {
 	return describe(p, st), nil
 }
 
-// nodes are the device nodes of GPUs.
-func (o Observer) nodes(context.Context) ([]sdk.DeviceNode, error) {
+// nodes are the device nodes of GPUs, and those that the globs match.
+func (o Observer) nodes(globs []string) ([]sdk.DeviceNode, error) {
 	if err := o.has("/dev"); err != nil {
 		return nil, err
 	}
 	var paths []string
-	for _, g := range append(slices.Clone(gpuNodes), o.Devices...) {
+	for _, g := range append(slices.Clone(gpuNodes), globs...) {
 		found, err := o.root().Glob(g)
 		if err != nil {
 			return nil, err

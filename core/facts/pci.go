@@ -15,7 +15,7 @@ import (
 
 // PCIDevices are the PCI devices of a vendor (0x10de), of every class; "" means all vendors.
 func (o Observer) PCIDevices(ctx context.Context, vendor string) Fact[[]sdk.PCIDevice] {
-	return o.pci(ctx, o.sources(), func(d sdk.PCIDevice) bool { return vendor == "" || d.Vendor == vendor })
+	return o.pci(ctx, o.sources(nil), func(d sdk.PCIDevice) bool { return vendor == "" || d.Vendor == vendor })
 }
 
 // pci are the devices that are wanted, by address.
@@ -213,36 +213,4 @@ func pciNames(list []byte, names map[[2]string]string) {
 			}
 		}
 	}
-}
-
-// GPU is one graphics processor that can compute.
-type GPU struct {
-	Vendor  string // NVIDIA, AMD, Intel, WSL
-	Address string // PCI address, or /dev/dxg
-}
-
-// computing are the vendors of GPUs that can compute. Display adapters of virtual machines and of servers' management
-// boards are none.
-var computing = map[string]string{nvidiaVendor: "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
-
-// gpus are the GPUs that can compute. Accelerators count where they are GPUs without a screen, as AMD's are.
-func gpus(pci Fact[[]sdk.PCIDevice], nodes Fact[[]sdk.DeviceNode]) Fact[[]GPU] {
-	switch {
-	case pci.Status == Unknown:
-		return Not[[]GPU](pci.Why)
-	case nodes.Status == Unknown:
-		return Not[[]GPU](nodes.Why)
-	}
-	var found []GPU
-	for _, n := range nodes.Value {
-		if n.Path == "/dev/dxg" {
-			found = append(found, GPU{Vendor: "WSL", Address: n.Path})
-		}
-	}
-	for _, d := range pci.Value {
-		if v, ok := computing[d.Vendor]; ok && (strings.HasPrefix(d.Class, "0x03") || v == "AMD") {
-			found = append(found, GPU{Vendor: v, Address: d.Address})
-		}
-	}
-	return Of(found)
 }

@@ -49,7 +49,7 @@ func TestPCI(t *testing.T) {
 			Nodes: []string{"/dev/dri/card1", "/dev/dri/renderD129", "/dev/nvidia3"}},
 		{Address: "0000:c1:00.0", Vendor: "0x10de", Device: "0x2331", Class: "0x030200", Model: "GH100 [H100 PCIe]"},
 	}
-	if got := o.Machine(t.Context()).PCI; !reflect.DeepEqual(got, Of(want)) {
+	if got := o.Machine(t.Context(), nil).PCI; !reflect.DeepEqual(got, Of(want)) {
 		t.Errorf("%+v", got)
 	}
 	// A probe sees every class.
@@ -73,8 +73,7 @@ func TestNodes(t *testing.T) {
 	}
 	files["dev/dri/by-path/link"] = "->../card0"
 	o := tree(t, with(files))
-	o.Devices = []string{"/dev/mtgpu*", "/dev/dri/card*"}
-	m := o.Machine(t.Context())
+	m := o.Machine(t.Context(), []string{"/dev/mtgpu*", "/dev/dri/card*"})
 	var got []string
 	for _, n := range m.Devices.Value {
 		got = append(got, n.Path)
@@ -98,7 +97,7 @@ func TestNodes(t *testing.T) {
 	}
 	// Only a tree's files stand for device nodes.
 	o.PlainNodes = false
-	if m := o.Machine(t.Context()); !m.Devices.Known() || len(m.Devices.Value) > 0 {
+	if m := o.Machine(t.Context(), nil); !m.Devices.Known() || len(m.Devices.Value) > 0 {
 		t.Errorf("%+v", m.Devices)
 	}
 }
@@ -130,7 +129,7 @@ func TestModules(t *testing.T) {
 			map[string]string{"sys/bus/pci/drivers/mt-gpu/x": "", "sys/module/mt_gpu/version": "2.7.0\n"}), []sdk.Module{{Name: "mt_gpu", Version: "2.7.0"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tree(t, with(c.files)).Machine(t.Context()).Modules; !reflect.DeepEqual(got, Of(c.want)) {
+			if got := tree(t, with(c.files)).Machine(t.Context(), nil).Modules; !reflect.DeepEqual(got, Of(c.want)) {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -171,7 +170,7 @@ func TestFactsOfAMachineAreTheSameAgain(t *testing.T) {
 	o.Private = Private{Home: "/home/ada", Names: []string{"ada", "ada-laptop"}}
 	var docs [2]string
 	for i := range docs {
-		f := o.Machine(t.Context()).Facts(dockerInfo, engine.Endpoint{Host: "unix:///var/run/docker.sock", Source: "default"})
+		f := o.Machine(t.Context(), nil).Facts(dockerInfo, engine.Endpoint{Host: "unix:///var/run/docker.sock", Source: "default"})
 		f.Host.Arch = "amd64"
 		for j := range f.Devices.Value {
 			f.Devices.Value[j].Group = 0 // files of a tree belong to who runs the test

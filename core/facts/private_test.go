@@ -36,7 +36,7 @@ func TestE2_FactsNameNobody(t *testing.T) {
 		{Host: "tcp://lovelace:s3cr3t@127.0.0.1:2376", Source: "DOCKER_HOST"},
 		{Host: `npipe:////./pipe/lovelace`, Source: "--engine"},
 	} {
-		b, err := json.Marshal(o.Machine(t.Context()).Facts(about, at))
+		b, err := json.Marshal(o.Machine(t.Context(), nil).Facts(about, at))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestE2_FactsNameNobody(t *testing.T) {
 			}
 		}
 	}
-	if f := o.Machine(t.Context()).WithoutEngine("dial unix /home/lovelace/docker.sock: no such file"); f.Engine.CDIDevices.Why != "dial unix ~/docker.sock: no such file" {
+	if f := o.Machine(t.Context(), nil).WithoutEngine("dial unix /home/lovelace/docker.sock: no such file"); f.Engine.CDIDevices.Why != "dial unix ~/docker.sock: no such file" {
 		t.Errorf("%+v", f.Engine)
 	}
 }

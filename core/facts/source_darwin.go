@@ -14,7 +14,7 @@ import (
 func systemRoot() string { return "/" }
 
 // sources of macOS. Containers run in a virtual machine there, which none of its drivers and devices reach.
-func (o Observer) sources() sources {
+func (o Observer) sources([]string) sources {
 	return sources{
 		kernel: darwinKernel, virtual: darwinVirtual, wsl: nothing[sdk.WSL],
 		devices: nothing[[]sdk.DeviceNode], modules: nothing[[]sdk.Module], libraries: nothing[[]sdk.Library],

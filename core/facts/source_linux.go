@@ -1,9 +1,16 @@
 package facts
 
-func (o Observer) sources() sources {
+import (
+	"context"
+
+	"rigup.dev/rigup/hooks/sdk"
+)
+
+func (o Observer) sources(globs []string) sources {
 	return sources{
 		kernel: o.osrelease, distro: o.linuxDistro, wsl: o.wsl, virtual: o.linuxVirtual,
-		pci: o.linuxPCI, devices: o.nodes, modules: o.modules, libraries: o.libraries,
+		pci: o.linuxPCI, modules: o.modules, libraries: o.libraries,
+		devices: func(context.Context) ([]sdk.DeviceNode, error) { return o.nodes(globs) },
 	}
 }
 

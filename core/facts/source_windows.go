@@ -22,7 +22,7 @@ func systemRoot() string {
 }
 
 // sources of Windows. Its devices are not among its files, and containers run in a virtual machine.
-func (o Observer) sources() sources {
+func (o Observer) sources([]string) sources {
 	return sources{
 		kernel: winKernel, distro: winDistro, virtual: winVirtual, wsl: nothing[sdk.WSL], pci: winPCI,
 		devices: nothing[[]sdk.DeviceNode], modules: nothing[[]sdk.Module], libraries: nothing[[]sdk.Library],

@@ -29,7 +29,7 @@ func TestLibraries(t *testing.T) {
 		// A driver that was removed left its link.
 		"usr/lib64/libcuda.so.1": "->libcuda.so.550.90.07",
 	}))
-	m := o.Machine(t.Context())
+	m := o.Machine(t.Context(), nil)
 	triplet := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[m.Arch]
 	want := []sdk.Library{
 		{Name: "libamdhip64.so.6", Path: "/opt/rocm/lib/libamdhip64.so.6", Version: "6.2.60204"},
@@ -79,7 +79,7 @@ func TestTools(t *testing.T) {
 			o := tree(t, with(map[string]string{c.path + "!": c.script}))
 			c.want.Path = "/" + c.path
 			c.want.Name = c.path[strings.LastIndex(c.path, "/")+1:]
-			got := o.Machine(t.Context()).Tools
+			got := o.Machine(t.Context(), nil).Tools
 			if !reflect.DeepEqual(got, Of([]sdk.Tool{c.want})) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
