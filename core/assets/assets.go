@@ -32,8 +32,8 @@ const (
 	helperSuffix   = ".zst"
 )
 
-// roots are the folders that are embedded.
-var roots = []string{"assets", "charts", "docker", "hooks/schema", "hooks/sdk", "hooks/templates"}
+// roots are the folders and files that are embedded.
+var roots = []string{"assets", "charts", "docker", "hooks/README.md", "hooks/schema", "hooks/sdk", "hooks/templates"}
 
 // File is one embedded file.
 type File struct {

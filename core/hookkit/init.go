@@ -15,8 +15,12 @@ import (
 	"rigup.dev/rigup/hooks/sdk"
 )
 
-// Where the templates and the Go sources of the SDK lie in the files that rigup carries.
+// Where the templates, the document for vendors and the Go sources of the SDK lie in the files that rigup carries.
 const (
+	guide = "hooks/README.md"
+	// guideName is what that document is called in a project, which has a README of its own.
+	guideName = "HOOKS.md"
+
 	templateDir = "hooks/templates"
 	commonDir   = templateDir + "/common"
 	sdkDir      = "hooks/sdk"
@@ -47,7 +51,6 @@ func Languages() []Language {
 			Install: []string{
 				"Debian 12: apt-get install make clang lld wasi-libc libclang-rt-14-dev-wasm32",
 				"Ubuntu 24.04: apt-get install make clang lld wasi-libc libclang-rt-18-dev-wasm32",
-				"Fedora: dnf install make clang lld wasi-libc-devel wasi-libc-static compiler-rt",
 				"elsewhere: wasi-sdk from https://github.com/WebAssembly/wasi-sdk, then make CLANG=/opt/wasi-sdk/bin/clang",
 			},
 			Build:   []string{"mkdir -p build", "clang --target=wasm32-wasi -std=c11 -Oz -flto -Wl,--strip-all -Wl,-z,stack-size=262144 -o build/hook.wasm hook.c"},
@@ -89,6 +92,7 @@ func (e *Invalid) Error() string {
 var ErrExists = errors.New("already there")
 
 var (
+	nameForm   = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 	deviceForm = regexp.MustCompile(`^/dev/[A-Za-z0-9][A-Za-z0-9._/-]+\*$`)
 	pciForm    = regexp.MustCompile(`^0x[0-9a-f]{4}$`)
 )
@@ -118,6 +122,8 @@ func (p Project) check() error {
 	}
 	manifest := p.manifest()
 	switch {
+	case len(p.Name) > 40 || !nameForm.MatchString(p.Name):
+		return &Invalid{"NAME", p.Name, "use up to 40 lower-case letters, digits and dashes, beginning with a letter"}
 	case !slices.ContainsFunc(Languages(), func(l Language) bool { return l.ID == p.Language }):
 		var ids []string
 		for _, l := range Languages() {
@@ -129,22 +135,19 @@ func (p Project) check() error {
 	case !deviceForm.MatchString(p.Device) || grant.Attachable(p.Device) != nil:
 		return &Invalid{"--device", p.Device, "it is a path below /dev with a * in the place of the number, such as /dev/mtgpu.*"}
 	}
-	if err := errors.Join(text("--title", p.Title), text("--publisher", p.Publisher)); err != nil {
+	if err := text("--publisher", p.Publisher); err != nil {
 		return err
 	}
-	for _, field := range []struct{ name, flag, value string }{
-		{"id", "NAME", p.Name}, {"permissions.resources", "--resource", p.Resource},
-	} {
-		if err := grant.Valid(manifest); err != nil {
-			if why, ok := strings.CutPrefix(err.Error(), field.name+": "); ok {
-				return &Invalid{field.flag, field.value, why}
-			}
-			if strings.HasPrefix(err.Error(), field.name+" ") {
-				return &Invalid{field.flag, field.value, "use up to 40 lower-case letters, digits and dashes, beginning with a letter"}
-			}
+	if err := text("--title", p.Title); err != nil {
+		return err
+	}
+	err := grant.Valid(manifest)
+	if err != nil {
+		if why, ok := strings.CutPrefix(err.Error(), "permissions.resources: "); ok {
+			return &Invalid{"--resource", p.Resource, why}
 		}
 	}
-	return grant.Valid(manifest)
+	return err
 }
 
 // manifest is the part of the project's manifest that depends on what was given.
@@ -223,6 +226,11 @@ func (p Project) files(files fs.FS) (map[string]string, error) {
 			return nil, fmt.Errorf("read the template: %w", err)
 		}
 	}
+	b, err := fs.ReadFile(files, guide)
+	if err != nil {
+		return nil, fmt.Errorf("read the guide: %w", err)
+	}
+	out[guideName] = string(b)
 	if p.Language != "go" {
 		return out, nil
 	}

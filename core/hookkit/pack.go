@@ -1,6 +1,7 @@
 package hookkit
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"rigup.dev/rigup/core/grant"
 	"rigup.dev/rigup/core/hookhost"
+	"rigup.dev/rigup/core/hookstore"
 
 	"rigup.dev/rigup/hooks/sdk"
 )
@@ -20,8 +22,25 @@ type Packed struct {
 	Static   hookhost.Static
 }
 
+// BadModule is a module that the host does not take, whatever its manifest.
+type BadModule struct{ err error }
+
+func (e *BadModule) Error() string { return "the module " + e.err.Error() }
+
+// ManifestOf is the text of the manifest in a module.
+func ManifestOf(module []byte) ([]byte, error) {
+	st, err := hookhost.Inspect(module)
+	switch {
+	case err != nil:
+		return nil, &BadModule{err}
+	case len(st.Manifests) != 1:
+		return nil, fmt.Errorf("there are %d manifests in it, and one is needed: --manifest FILE", len(st.Manifests))
+	}
+	return json.MarshalIndent(st.Manifests[0], "", "  ")
+}
+
 // Pack puts a manifest into a module, in the place of one that may be there, and checks both as the host does. The
-// error says which of them is wrong.
+// error is a *BadModule, or about the manifest.
 func Pack(module, manifest []byte) (Packed, error) {
 	m, err := sdk.DecodeManifest(manifest)
 	if err != nil {
@@ -32,7 +51,7 @@ func Pack(module, manifest []byte) (Packed, error) {
 	}
 	bare, err := hookhost.WithoutManifest(module)
 	if err != nil {
-		return Packed{}, err
+		return Packed{}, &BadModule{errors.New(strings.TrimPrefix(err.Error(), "the module "))}
 	}
 	b, err := hookhost.AddManifest(bare, manifest)
 	if err != nil {
@@ -40,7 +59,7 @@ func Pack(module, manifest []byte) (Packed, error) {
 	}
 	static, err := hookhost.Inspect(b)
 	if err != nil {
-		return Packed{}, fmt.Errorf("the module %w", err)
+		return Packed{}, &BadModule{err}
 	}
 	return Packed{b, m, static}, nil
 }
@@ -100,5 +119,5 @@ func (k Key) Public() ([]byte, error) {
 
 // Sign returns the signature of a packed hook: the content of its .minisig file.
 func (k Key) Sign(p Packed) []byte {
-	return endLine(minisign.SignWithComments(k.private, p.Bytes, "rigup hook "+p.Manifest.ID+" "+p.Manifest.Version, "signature of a rigup hook"))
+	return endLine(minisign.SignWithComments(k.private, p.Bytes, hookstore.SignedComment(p.Manifest), "signature of a rigup hook"))
 }
