@@ -4,6 +4,8 @@ package hookhost
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +19,7 @@ type limit struct {
 // setLimits lowers limits of the process for good. That of open files can be 0 once the Go runtime has the ones for its
 // poller, which it opens when something sleeps for the first time.
 func setLimits(limits []limit) error {
+	closeInherited()
 	time.Sleep(1)
 	for _, l := range limits {
 		var now unix.Rlimit
@@ -29,4 +32,26 @@ func setLimits(limits []limit) error {
 		}
 	}
 	return nil
+}
+
+// closeInherited closes the files that this process got from its parent, which may have got them from its own without
+// knowing. Those are the ones that stay open when another program is started; Go opens none of that kind.
+func closeInherited() {
+	open := func(fd int) bool {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		return err == nil && flags&unix.FD_CLOEXEC == 0
+	}
+	last := 255
+	if list, err := os.ReadDir("/dev/fd"); err == nil {
+		for _, f := range list {
+			if n, err := strconv.Atoi(f.Name()); err == nil {
+				last = max(last, n)
+			}
+		}
+	}
+	for fd := 3; fd <= last; fd++ {
+		if open(fd) {
+			_ = unix.Close(fd) // nothing was written to it
+		}
+	}
 }
