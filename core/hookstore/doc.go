@@ -25,6 +25,8 @@ type Store struct {
 	// Now is the clock, and By the user who approves, both for the lock.
 	Now func() time.Time
 	By  string
+
+	patience time.Duration // how long another rigup may keep the lock; 0: busyLimit
 }
 
 // BuiltIn is a module that comes with the program, and the hooks in it.

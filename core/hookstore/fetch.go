@@ -170,7 +170,7 @@ func getURL(ctx context.Context, client *http.Client, address string, limit int6
 
 // failedFetch says in plain words why something could not be fetched.
 func failedFetch(source, host string, err error) error {
-	what, do := "it cannot be read", ""
+	what, do := "it cannot be read", "make it readable for this user"
 	var odd *notAFile
 	var status *statusError
 	switch {
@@ -179,7 +179,7 @@ func failedFetch(source, host string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		what, do = "it took longer than "+fetchLimit.String(), "check the network, then run the same command again"
 	case errors.As(err, &odd):
-		what = odd.Error()
+		what, do = odd.Error(), "check that it is the file of a hook"
 	case absent(err):
 		what, do = "there is no such file", "check the name"
 	case errors.As(err, &status) && status.missing():
@@ -191,4 +191,3 @@ func failedFetch(source, host string, err error) error {
 	}
 	return reason.Fail(reason.New(reason.HookFetch, "source", source, "what", what, "do", do), err)
 }
-

@@ -2,6 +2,7 @@ package hookstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -215,17 +216,21 @@ const (
 // change changes the lock, alone: nobody else can between the reading and the writing. A damaged lock is kept aside
 // under the returned name, and change begins with an empty one.
 func (s Store) change(ctx context.Context, f func(*lock) error) (kept string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return "", cannotWrite(s.Dir, err)
 	}
 	mutex := flock.New(filepath.Join(s.Dir, ".lock"), flock.SetPermissions(0o600))
-	waiting, cancel := context.WithTimeout(ctx, busyLimit)
+	limit := cmp.Or(s.patience, busyLimit)
+	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	switch _, err := mutex.TryLockContext(waiting, busyPoll); {
 	case err != nil && ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil && waiting.Err() != nil:
-		return "", reason.Fail(reason.New(reason.HookBusy, "limit", busyLimit.String()), nil)
+		return "", reason.Fail(reason.New(reason.HookBusy, "limit", limit.String()), nil)
 	case err != nil:
 		return "", cannotWrite(mutex.Path(), err)
 	}

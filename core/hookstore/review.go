@@ -115,6 +115,9 @@ func (s Store) judge(c candidate, l lock, o Options) (Review, error) {
 	var err error
 	if r.Signature, err = s.signed(c, before, o); err == nil {
 		r.ask()
+		if before == nil {
+			r.Questions = append(r.Questions, s.namesakes(r, l)...)
+		}
 	}
 	return r, err
 }
@@ -194,6 +197,24 @@ func (r *Review) ask() {
 	if less := grant.Beyond(b.Grant, m.Permissions); !grant.Empty(less) {
 		r.Changes = append(r.Changes, "It no longer asks for everything that it was granted.")
 	}
+}
+
+// namesakes warns of a new hook that gives itself the name of a publisher whose key it does not have.
+func (s Store) namesakes(r Review, l lock) []string {
+	publisher, key := r.Manifest.Publisher, r.Signature.Key
+	for _, b := range s.BuiltIn {
+		for _, m := range b.Manifests {
+			if strings.EqualFold(m.Publisher, publisher) {
+				return []string{fmt.Sprintf("It names %s as its publisher, as the built-in hooks do. It does not come with rigup.", publisher)}
+			}
+		}
+	}
+	for _, e := range l.Hooks {
+		if strings.EqualFold(e.Publisher, publisher) && e.Key != "" && e.Key != key {
+			return []string{fmt.Sprintf("It names %s as its publisher, but the approved hook %s of that publisher is signed with another key.", publisher, e.ID)}
+		}
+	}
+	return nil
 }
 
 // is reports whether the entry is about these bytes.

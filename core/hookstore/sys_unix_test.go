@@ -1,0 +1,44 @@
+//go:build unix
+
+package hookstore
+
+import (
+	"io/fs"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"rigup.dev/rigup/core/reason"
+)
+
+func makePipe(path string) error { return unix.Mkfifo(path, 0o600) }
+
+func private(fs.FileInfo) fs.FileMode { return 0o600 }
+
+func TestWhatOthersMayWriteIsSaid(t *testing.T) {
+	k := newKit(t)
+	k.drop("mtgpu.wasm", manifest("mtgpu 1.0.0"), k.key)
+	k.approve("mtgpu", Options{})
+	for _, name := range []string{".", LockFile, "mtgpu.wasm"} {
+		info, err := os.Stat(k.path(name))
+		must(t, err)
+		must(t, os.Chmod(k.path(name), info.Mode()|0o022))
+		v := k.List()
+		if len(v.Problems) != 1 || v.Problems[0].ID != reason.HookWritable {
+			t.Errorf("%s: %+v", name, v.Problems)
+		}
+		k.wantUsable(builtIns + ", mtgpu 1.0.0") // what runs is what was approved, whoever writes
+		must(t, os.Chmod(k.path(name), info.Mode()))
+	}
+}
+
+func TestAFolderThatCannotBeReadKeepsTheBuiltIns(t *testing.T) {
+	k := newKit(t)
+	must(t, os.WriteFile(k.Dir, []byte("a file"), 0o600))
+	v := k.List()
+	if len(v.Problems) == 0 || v.Problems[len(v.Problems)-1].ID != reason.HookFolder {
+		t.Errorf("%+v", v.Problems)
+	}
+	k.wantUsable(builtIns)
+}
