@@ -45,7 +45,7 @@ func (p *program) complete() *cli.Command {
 			if len(words) == 0 {
 				return nil
 			}
-			for _, s := range candidates(p.app(), words[1:], strings.TrimPrefix(words[0], "cur=")) {
+			for _, s := range candidates(p.app(), words[1:], strings.TrimPrefix(words[0], "cur="), func() []string { return p.hookNames(c) }) {
 				if _, err := fmt.Fprintln(p.out, s); err != nil {
 					return err
 				}
@@ -62,7 +62,10 @@ var choices = map[string][]string{
 	"SHELL":  {"bash", "zsh", "fish", "powershell"},
 }
 
-func candidates(app *cli.App, before []string, word string) []string {
+// hookArgument is the argument that is one of the hooks of this machine.
+const hookArgument = "HOOK"
+
+func candidates(app *cli.App, before []string, word string, hooks func() []string) []string {
 	w := walk{name: app.Name, commands: app.Commands, flags: app.Flags}
 	before = slices.DeleteFunc(slices.Clone(before), func(s string) bool { return s == "=" }) // bash parts words there
 	for i := 0; i < len(before); i++ {
@@ -91,13 +94,15 @@ func candidates(app *cli.App, before []string, word string) []string {
 	}
 	var all []string
 	if strings.HasPrefix(word, "-") {
-		for _, f := range w.flags {
+		for _, f := range visible(w.flags) {
 			all = append(all, "--"+f.Names()[0])
 		}
 		return starting(all, word)
 	}
 	if all = names(w.commands); len(all) == 0 && len(w.arguments) > 0 {
-		all = choices[w.arguments[0]]
+		if all = choices[w.arguments[0]]; w.arguments[0] == hookArgument {
+			all = hooks()
+		}
 	}
 	return starting(all, word)
 }

@@ -48,7 +48,24 @@ func placeholder(flag string) string {
 			return d.Arg
 		}
 	}
+	if arg, ok := ownArgs[flag]; ok {
+		return arg
+	}
 	return "FILE"
+}
+
+// ownArgs are those of flags that belong to one command and are no settings.
+var ownArgs = map[string]string{
+	"accept":    "DIGEST",
+	"key":       "KEY",
+	"lang":      "LANGUAGE",
+	"pci":       "ID",
+	"device":    "PATH",
+	"resource":  "NAME",
+	"title":     "TEXT",
+	"publisher": "TEXT",
+	"dir":       "DIR",
+	"push":      "REFERENCE",
 }
 
 const helpColumns = 96
@@ -113,7 +130,7 @@ func same(f cli.Flag) func(cli.Flag) bool {
 }
 
 func flagHelp(b *strings.Builder, flags []cli.Flag) {
-	for _, f := range flags {
+	for _, f := range visible(flags) {
 		name, usage := "--"+f.Names()[0], f.(cli.DocGenerationFlag).GetUsage()
 		if _, isSwitch := f.(*cli.BoolFlag); !isSwitch {
 			name += " " + placeholder(f.Names()[0])
@@ -125,6 +142,14 @@ func flagHelp(b *strings.Builder, flags []cli.Flag) {
 		}
 		entry(b, name, usage, 28)
 	}
+}
+
+// visible leaves out flags that only tests need.
+func visible(flags []cli.Flag) []cli.Flag {
+	return slices.DeleteFunc(slices.Clone(flags), func(f cli.Flag) bool {
+		v, ok := f.(cli.VisibleFlag)
+		return ok && !v.IsVisible()
+	})
 }
 
 // entry writes a word and what it means, which may take several lines.

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"rigup.dev/rigup/core/report"
+)
+
+// hooksSwitch is enable or disable.
+func (p *program) hooksSwitch(name, usage string, on bool) *cli.Command {
+	return &cli.Command{
+		Name:      name,
+		ArgsUsage: "HOOK",
+		Usage:     usage,
+		UsageText: "rigup hooks " + name + " nvidia",
+		Action: func(c *cli.Context) error {
+			cfg, s, err := p.openHooks(c)
+			if err != nil {
+				return err
+			}
+			id := c.Args().First()
+			changed, err := s.SetEnabled(c.Context, id, on)
+			if err != nil {
+				return err
+			}
+			change := report.HookChange{Action: name, Changed: changed}
+			for _, h := range s.List().Find(id) {
+				if shown := reportHook(h); change.Hook == nil || h.Entry != nil {
+					change.Hook = &shown // an approved hook goes before the built-in one that it replaces
+				}
+			}
+			state := "in use"
+			if !on {
+				state = "switched off"
+			}
+			if changed {
+				change.Text = []string{"The hook " + id + " is " + state + " from now on."}
+			} else {
+				change.Text = []string{"The hook " + id + " is " + state + " already."}
+			}
+			if h := change.Hook; on && h != nil && !h.Used && h.Problem != nil {
+				change.Text = append(change.Text, h.Problem.Text)
+			}
+			return p.tell(cfg, change)
+		},
+	}
+}
