@@ -114,7 +114,7 @@ func reasonable(r sdk.Reason, at string) error {
 	if !ok {
 		return refuse("answered with %s.id %s, which is not of lower-case words with dashes", at, quoted(r.ID))
 	}
-	if strings.TrimSpace(r.Text) == "" {
+	if line(r.Text, maxText) == "" {
 		return refuse("answered with an empty %s.text", at)
 	}
 	return nil

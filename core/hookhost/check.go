@@ -11,7 +11,7 @@ type Static struct {
 	// Manifests are those of all hooks in the module, in its order. A module without one is no hook, but is valid.
 	Manifests []sdk.Manifest
 	Functions int
-	// Imports are the functions of WASI that the module uses, in its order.
+	// Imports are the functions of WASI that the module uses, each once.
 	Imports []string
 	// Pages is the memory that it starts with, in pages of 64 KiB.
 	Pages int

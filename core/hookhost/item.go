@@ -80,7 +80,9 @@ func (m *checker) imports(r *reader, _ int) error {
 	}
 	m.typed(r)
 	m.imported++
-	m.Imports = append(m.Imports, name)
+	if !slices.Contains(m.Imports, name) {
+		m.Imports = append(m.Imports, name)
+	}
 	return nil
 }
 
@@ -261,19 +263,27 @@ func (m *checker) custom(s section) error {
 	if len(m.Manifests) == maxManifests {
 		return refuse("has more than %d manifests", maxManifests)
 	}
-	if len(s.body) > maxManifest {
-		return refuse("has a manifest of %d KiB; at most %d are read", len(s.body)>>10, maxManifest>>10)
-	}
-	man, err := sdk.DecodeManifest(s.body)
+	man, err := readManifest(s.body)
 	if err != nil {
-		return refuse("has a manifest that cannot be read: %s", line(err.Error(), 300))
-	}
-	switch {
-	case man.API != sdk.API:
-		return refuse("has a manifest for %s; this program knows %s", quoted(man.API), sdk.API)
-	case man.ABI != sdk.ABI:
-		return refuse("has a manifest for the ABI %s; this program knows %s", quoted(man.ABI), sdk.ABI)
+		return refuse("has a manifest that %v", err)
 	}
 	m.Manifests = append(m.Manifests, man)
 	return nil
+}
+
+// readManifest reads a manifest. Its error goes on after "the manifest" or "a manifest that".
+func readManifest(b []byte) (sdk.Manifest, error) {
+	if len(b) > maxManifest {
+		return sdk.Manifest{}, refuse("has %d KiB; at most %d are read", len(b)>>10, maxManifest>>10)
+	}
+	m, err := sdk.DecodeManifest(b)
+	switch {
+	case err != nil:
+		return m, refuse("cannot be read: %s", line(err.Error(), 300))
+	case m.API != sdk.API:
+		return m, refuse("is for %s; this program knows %s", quoted(m.API), sdk.API)
+	case m.ABI != sdk.ABI:
+		return m, refuse("is for the ABI %s; this program knows %s", quoted(m.ABI), sdk.ABI)
+	}
+	return m, nil
 }

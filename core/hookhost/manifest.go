@@ -8,13 +8,10 @@ import (
 )
 
 // AddManifest returns a module with one more section rigup.hook at its end, which holds the manifest. The module has
-// to be one by its headers; the manifest has to decode.
+// to be one by its headers, and the manifest has to be one that Inspect reads.
 func AddManifest(module, manifest []byte) ([]byte, error) {
-	if _, err := sdk.DecodeManifest(manifest); err != nil {
-		return nil, fmt.Errorf("read the manifest: %w", err)
-	}
-	if len(manifest) > maxManifest {
-		return nil, fmt.Errorf("the manifest has %d KiB; at most %d fit", len(manifest)>>10, maxManifest>>10)
+	if _, err := readManifest(manifest); err != nil {
+		return nil, fmt.Errorf("the manifest %w", err)
 	}
 	out, err := filter(module, func(section) bool { return true })
 	if err != nil {
