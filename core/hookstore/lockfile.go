@@ -151,6 +151,9 @@ func decodeLock(b []byte) (lock, int, error) {
 }
 
 func encodeLock(l lock) ([]byte, error) {
+	if l.Hooks == nil {
+		l.Hooks = []Entry{}
+	}
 	raw, err := json.Marshal(l)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
 	"rigup.dev/rigup/core/reason"
@@ -48,7 +47,7 @@ type Hook struct {
 type HookKey struct {
 	ID     string `json:"id" jsonschema:"as minisign writes it"`
 	Public string `json:"public" jsonschema:"base64"`
-	From   string `json:"from" jsonschema:"given on the command line, trusted by the folder of keys, or beside the hook"`
+	From   string `json:"from" jsonschema:"given on the command line, trusted (in the folder of keys), or beside the hook"`
 }
 
 // HookChange is what a command did about a hook.
@@ -85,6 +84,7 @@ func (a HookApproval) Render(o Options) string {
 	}
 	p.gap()
 	a.Hook.identity(p)
+	a.Hook.runs(p)
 	for i, w := range a.More {
 		p.item(label("New", i), "It wants to "+clean(w)+".")
 	}
@@ -184,15 +184,18 @@ func (h Hook) mark() (sign, color string) {
 	return " !", yellow
 }
 
-// line is who made it and what its state is. A problem that the state does not say in full stands behind it.
+// line is who made it and what its state is. A problem that the state does not say stands in its place.
 func (h Hook) line() string {
 	s := list(h.Publisher, h.vouched(), h.state())
 	if h.Problem == nil {
 		return s
 	}
 	switch h.Problem.ID {
-	case reason.HookPending, reason.HookMissing, reason.HookUnsigned:
+	case reason.HookPending, reason.HookMissing, reason.HookUnsigned, reason.HookChanged:
 		return s
+	}
+	if h.State == "broken" || h.State == "copy" {
+		return clean(h.Problem.Text)
 	}
 	return s + ". " + clean(h.Problem.Text)
 }
@@ -207,7 +210,7 @@ func (h Hook) vouched() string {
 func (h Hook) state() string {
 	s, ok := map[string]string{
 		"built-in": "built in", "disabled": "switched off", "overridden": "replaced by an approved hook of this id",
-		"pending": "waits for approval", "update": "an update that waits for approval", "changed": "changed, not used",
+		"pending": "waits for approval", "update": "an update that waits for approval", "changed": "changed since its approval, so not used",
 		"copy": "not used", "missing": "its file is gone", "broken": "not used",
 	}[h.State]
 	if !ok {
@@ -232,7 +235,7 @@ func (h Hook) info(p *page) {
 	if !h.Used {
 		color = yellow
 	}
-	p.head(color, h.name(), prefixed("is ", h.state())+".")
+	p.head(color, h.name()+": "+h.state()+".")
 	p.gap()
 	h.identity(p)
 	if h.Approved != "" {
@@ -248,6 +251,20 @@ func (h Hook) info(p *page) {
 		p.gap()
 		p.reason(*h.Problem)
 	}
+}
+
+// subjects are what the hook decides about.
+func (h Hook) subjects() string {
+	var out []string
+	for _, k := range h.Kinds {
+		switch k {
+		case sdk.GPUHook:
+			out = append(out, "GPUs")
+		case sdk.EnvironmentHook:
+			out = append(out, "the engine's surroundings")
+		}
+	}
+	return strings.Join(out, " and ")
 }
 
 // identity is what the hook is and who vouches for it.
@@ -283,6 +300,7 @@ func keyFrom(from string) string {
 		"given":   "was given on the command line",
 		"trusted": "is in the folder of trusted keys",
 		"beside":  "came together with the hook: only who serves the hook vouches for it",
+		"pinned":  "is that of the approved version",
 	}[from], clean(from))
 }
 
@@ -329,6 +347,6 @@ func (h Hook) permissions(p *page) {
 		p.item(label(what, i), clean(w))
 	}
 	if len(h.Words) == 0 && h.ID != "" && h.State != "missing" {
-		p.item(what, fmt.Sprintf("decide about %s, and nothing else", or(h.kinds(), "nothing")))
+		p.item(what, "decide about "+h.subjects()+", and nothing else")
 	}
 }

@@ -119,7 +119,7 @@ func isCommand(s string) bool {
 		return true
 	case "rigup", "docker", "kubectl", "helm":
 		// The commands in remedies end with a flag's value, a name or a path; a sentence has a verb after it.
-		return len(strings.Fields(rest)) <= 6 && !strings.ContainsAny(rest, ",:;") || strings.Contains(rest, "--context")
+		return len(strings.Fields(rest)) <= 6 && !strings.ContainsAny(rest, ",:;") || strings.Contains(rest, "--context") || strings.Contains(rest, "--accept sha256:")
 	}
 	return false
 }
