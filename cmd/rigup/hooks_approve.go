@@ -124,6 +124,9 @@ func (a approval) question(ctx context.Context, r hookstore.Review) (report.Answ
 	page := report.HookApproval{Hook: h, Questions: r.Questions}
 	if r.Before != nil {
 		page.More = grant.Words(r.More)
+		if h.Key != nil && r.Before.Key == h.Key.Public {
+			h.Key.From = "pinned"
+		}
 	}
 	o, _ := report.Terminal(a.show, a.env)
 	if _, err := io.WriteString(a.show, page.Render(o)); err != nil {
@@ -168,6 +171,9 @@ func approvedText(name string, r hookstore.Review, done hookstore.Done) []string
 	}
 	if !done.Entry.Enabled {
 		say("It stays switched off: rigup hooks enable %s", done.Entry.ID)
+	}
+	if done.Entry.Enabled {
+		say("rigup plan --explain shows what it says about this machine.")
 	}
 	for _, f := range done.Removed {
 		say("%s was removed: this version takes its place.", f)
