@@ -60,7 +60,11 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) int {
 
 // watch ends the process when it has more memory than it may. Where the system has a limit too, that one is the
 // harder of the two.
+//
+// Decoding makes a lot that stays: until half of the memory is in use, collecting garbage less often saves a fifth of
+// the time.
 func watch(most uint64) {
+	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(int64(most / 2))
 	look := time.NewTicker(10 * time.Millisecond)
 	go func() {
