@@ -73,6 +73,7 @@ type ContainerSpec struct {
 	Devices  []Device
 	Requests []DeviceRequest
 	Groups   []string // further groups of the process
+	Limits   Limits
 }
 
 // Container is a container as the engine describes it. Lists fill in only the fields up to State.
@@ -197,6 +198,7 @@ func (e *Engine) CreateContainer(ctx context.Context, s ContainerSpec) (string, 
 	if s.NoInit {
 		host.Init = new(bool)
 	}
+	s.Limits.apply(host)
 	if s.PrivateCgroup {
 		host.CgroupnsMode = container.CgroupnsModePrivate
 	}

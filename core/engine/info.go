@@ -11,7 +11,7 @@ import (
 
 // Info is what the engine says about itself and its machine.
 type Info struct {
-	Name          string // the machine's host name as the engine knows it
+	Name string // the machine's host name as the engine knows it
 	// Product is what the engine calls itself: "Docker Engine - Community", "Docker Desktop 4.53.0 (211793)", "Podman
 	// Engine"; empty for one that a distribution built.
 	Product       string

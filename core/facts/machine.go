@@ -56,12 +56,12 @@ func ThisMachine(limit time.Duration) Observer {
 	return Observer{Root: systemRoot(), Limit: limit, Env: os.Getenv, Private: ThisUser()}
 }
 
-// defaultLimit is how long one source of facts may take before it counts as unknown.
-const defaultLimit = 5 * time.Second
+// DefaultLimit is how long one source of facts may take before it counts as unknown.
+const DefaultLimit = 5 * time.Second
 
 func (o Observer) limit() time.Duration {
 	if o.Limit == 0 {
-		return defaultLimit
+		return DefaultLimit
 	}
 	return o.Limit
 }

@@ -1,0 +1,13 @@
+//go:build unix
+
+package probe
+
+import "syscall"
+
+// How a connection fails.
+const (
+	errRefused   = syscall.ECONNREFUSED
+	errReset     = syscall.ECONNRESET
+	errNoNetwork = syscall.ENETUNREACH
+	errNoHost    = syscall.EHOSTUNREACH
+)
