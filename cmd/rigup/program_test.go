@@ -306,7 +306,7 @@ func TestCompletion(t *testing.T) {
 	m := newMachine(t)
 	for _, x := range []struct{ before, word, want string }{
 		{"", "st", "status"},
-		{"", "", "install plan status uninstall kubeconfig assets version completion"},
+		{"", "", "install plan status uninstall hooks kubeconfig assets version completion"},
 		{"--cluster lab", "ins", "install"},
 		{"install", "--gp", "--gpu"},
 		{"install --gpu", "", "auto off require"},

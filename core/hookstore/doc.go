@@ -73,6 +73,7 @@ type Hook struct {
 	Problem *reason.Reason
 
 	writable bool // by other users
+	claims   bool // it has a signature, which was not, or not yet, found to be valid
 }
 
 // Digest is the hash of the file as people write it: sha256:...
@@ -85,7 +86,7 @@ func (h Hook) BuiltIn() bool { return h.File == "" && h.Entry == nil }
 
 // Unsigned is true for a hook whose publisher nobody vouches for.
 func (h Hook) Unsigned() bool {
-	return !h.BuiltIn() && h.State != Broken && h.State != Missing && h.Signature.Key == ""
+	return !h.BuiltIn() && h.State != Broken && h.State != Missing && h.Signature.Key == "" && !h.claims
 }
 
 // used reports whether the hook may run.

@@ -192,7 +192,7 @@ func TestH3_Signatures(t *testing.T) {
 				wantReason(t, err, c.want)
 			}
 			h := k.List().Find("mtgpu.wasm")[0]
-			if h.State == Approved || h.Problem == nil {
+			if h.State == Approved || h.Problem == nil || h.Unsigned() != (c.want == reason.HookUnsigned) {
 				t.Errorf("%+v", h)
 			}
 		})

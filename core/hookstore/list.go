@@ -87,6 +87,7 @@ func (s Store) look(name string, l lock) Hook {
 	if h.Entry != nil && h.Entry.is(c) {
 		h.approved(c)
 	} else {
+		h.claims = c.signature != nil
 		h.wait(s.judge(c, l, Options{}))
 	}
 	return h
