@@ -31,6 +31,7 @@ func Manifest() sdk.Manifest {
 			Files:     []string{"/sys/class/drm/renderD*/device/uevent", "/sys/module/amdgpu/uevent"},
 			Devices:   []string{kfd, "/dev/dri/renderD*", drm.DXG},
 			Binds:     []string{drm.WSLDir},
+			Images:    []string{"base"},
 			Attach:    []sdk.AttachKind{sdk.AttachCDI, sdk.AttachDevices},
 			Resources: []string{resource},
 			Targets:   []string{"node"},
@@ -67,16 +68,14 @@ func decide(m drm.Machine) sdk.Response {
 	}
 	shared := []string{kfd}
 	if m.Where.Has(why.Windows) {
-		g.Check.Compute, shared = sdk.ComputeDevices, nil
+		g.Check, shared = drm.WSLCheck(), nil
 	} else {
 		var r *sdk.Reason
 		if m, r = m.WithNodes(); r != nil {
 			return sdk.Giving(*r, m.Why...)
 		}
 	}
-	if g.Attach = m.Attach(resource, shared...); len(g.Attach) == 0 {
-		return sdk.Giving(*m.Reason(why.NoWay, fill(m.View)), m.Why...)
-	}
+	g.Attach = m.Attach(resource, shared...)
 	g.Devices, g.CDI, g.Warnings = m.Devices(), m.Spec(resource, shared...), warnings(m)
 	return sdk.Using(g, m.Why...)
 }
@@ -89,7 +88,7 @@ func obstacle(m drm.Machine) *sdk.Reason {
 	f := fill(m.View)
 	if m.Where.Has(why.Desktop | why.Elsewhere) {
 		// Containers reach /dev/dxg, but AMD's libraries for it have to come from a distribution of WSL2.
-		return m.Reason(why.DesktopNo, f)
+		return m.Reason(why.DesktopNo, f, m.Why[0])
 	}
 	if !m.Where.Has(why.Linux) {
 		return nil
@@ -116,7 +115,7 @@ func withoutDriver(m drm.Machine, f why.Fill) *sdk.Reason {
 	d := m.Cards[0]
 	switch {
 	case tooOld(d):
-		return m.Reason(why.DisplayOld, f, d.Address+" has the id "+d.Device)
+		return m.Reason(why.TooOldGPU, f, d.Address+" has the id "+d.Device)
 	case d.Driver == "":
 		return m.Reason(why.DriverMissing, f, d.Address+" is bound to no driver")
 	}
@@ -191,8 +190,7 @@ const rocmGuide = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest
 
 func fill(v *view.View) why.Fill {
 	return why.Fill{
-		"install":  "install AMD's driver: " + rocmGuide,
-		"generate": "sudo amd-ctk cdi generate --output=/etc/cdi/amd.json",
-		"module":   driver, "kernel": v.Kernel(), "resource": resource, "list": "rocm-smi", "log": driver,
+		"install": "install AMD's driver: " + rocmGuide,
+		"module":  driver, "kernel": v.Kernel(), "resource": resource, "list": "rocm-smi", "log": driver,
 	}
 }

@@ -33,6 +33,7 @@ func Manifest() sdk.Manifest {
 			Files:     []string{"/sys/class/drm/renderD*/device/uevent", "/sys/module/i915/uevent", "/sys/module/xe/uevent"},
 			Devices:   []string{"/dev/dri/renderD*", drm.DXG},
 			Binds:     []string{drm.WSLDir},
+			Images:    []string{"base"},
 			Attach:    []sdk.AttachKind{sdk.AttachCDI, sdk.AttachDevices},
 			Resources: []string{domain + i915, domain + xe},
 			Targets:   []string{"node"},
@@ -70,7 +71,7 @@ func decide(m drm.Machine) sdk.Response {
 	// Behind WSL2 there is neither driver; charts for Intel GPUs ask for the older name.
 	module := i915
 	if m.Where.Has(why.Windows) {
-		g.Check.Compute = sdk.ComputeDevices
+		g.Check = drm.WSLCheck()
 	} else {
 		var r *sdk.Reason
 		if m, module, g.Warnings, r = ofOneDriver(m); r != nil {
@@ -81,9 +82,7 @@ func decide(m drm.Machine) sdk.Response {
 		}
 	}
 	g.Resource = domain + module
-	if g.Attach = m.Attach(g.Resource); len(g.Attach) == 0 {
-		return sdk.Giving(*m.Reason(why.NoWay, fill(m.View)), m.Why...)
-	}
+	g.Attach = m.Attach(g.Resource)
 	g.Devices, g.CDI = m.Devices(), m.Spec(g.Resource)
 	return sdk.Using(g, append(m.Why, "the driver is "+module+", so pods ask for "+g.Resource)...)
 }

@@ -17,9 +17,10 @@ func decide(m machine) sdk.Response {
 			return sdk.Giving(*r, m.why...)
 		}
 	}
-	attach, r := m.attachments()
-	if r != nil {
-		return sdk.Giving(*r, m.why...)
+	attach, left := m.attachments()
+	m.why = append(m.why, left...)
+	if len(attach) == 0 {
+		return sdk.Giving(*m.noAttachment(), m.why...)
 	}
 	g := sdk.GPU{
 		Vendor: "NVIDIA", Devices: m.devices(), Resource: resource, Attach: attach,
@@ -64,22 +65,28 @@ func (m machine) noEngine() *sdk.Reason {
 	return nil
 }
 
-// attachments are the ways to try. A way that is known to fail is left out; if none is left, that is the reason.
-func (m machine) attachments() ([]sdk.Attach, *sdk.Reason) {
+// attachments are the ways to try. A way that is known to fail is left out, and left says why.
+func (m machine) attachments() (attach []sdk.Attach, left []string) {
 	var sure, unsure []sdk.Attach
 	for _, kind := range m.Attach() {
 		switch kind {
 		case sdk.AttachCDI:
-			if ids, known := m.cdiIDs(); len(ids) > 0 && m.nodesThere() {
-				a := sdk.Attach{Kind: sdk.AttachCDI, IDs: ids}
-				if known {
-					sure = append(sure, a)
-				} else {
-					unsure = append(unsure, a)
-				}
+			ids, known := m.cdiIDs()
+			a := sdk.Attach{Kind: sdk.AttachCDI, IDs: ids}
+			switch {
+			case len(ids) == 0:
+				left = append(left, "not by CDI: the engine has no CDI device of "+resource)
+			case !m.nodesThere():
+				left = append(left, "not by CDI: it needs /dev/nvidiactl, which is not there")
+			case known:
+				sure = append(sure, a)
+			default:
+				unsure = append(unsure, a)
 			}
 		case sdk.AttachNVIDIA:
-			if m.engineHasDriver() {
+			if !m.engineHasDriver() {
+				left = append(left, "not by the engine's driver: NVIDIA's container toolkit is not there")
+			} else {
 				sure = append(sure, sdk.Attach{
 					Kind: sdk.AttachNVIDIA, Capabilities: []string{"gpu"},
 					// The image names the CUDA version that it was built for, and would refuse older drivers, although
@@ -95,10 +102,7 @@ func (m machine) attachments() ([]sdk.Attach, *sdk.Reason) {
 			}
 		}
 	}
-	if all := append(sure, unsure...); len(all) > 0 {
-		return all, nil
-	}
-	return nil, m.noAttachment()
+	return append(sure, unsure...), left
 }
 
 // cdiIDs are the CDI devices to ask for. known says that the engine has named them; without a list of the engine's

@@ -107,7 +107,13 @@ var rules = []text.Rule{
 func refine(v *view.View) func(why.ID, string, why.Fill) why.ID {
 	return func(id why.ID, line string, f why.Fill) why.ID {
 		inside := v.Failure.Step != sdk.StepAttach && v.Failure.Step != sdk.StepCheck
+		bare := v.Failure.Attach != nil && v.Failure.Attach.Kind == sdk.AttachDevices
 		switch id {
+		case why.NotInjected, why.NoDXCore:
+			if bare && !inside {
+				// The nodes of the device alone were handed over, because nothing better was there.
+				return lacking(look(v))
+			}
 		case engineLacks:
 			return lacking(look(v))
 		case wrongMode:
@@ -125,8 +131,11 @@ func refine(v *view.View) func(why.ID, string, why.Fill) why.ID {
 			return why.NotStarted
 		case nvmlMissing:
 			// The engine's own machine has to have it; the node and its containers get it from there.
-			if inside {
+			switch {
+			case inside:
 				return why.NotInjected
+			case v.Where.Has(why.Windows):
+				return why.NoWSLLibraries
 			}
 			return why.NoLibraries
 		case why.Denied:

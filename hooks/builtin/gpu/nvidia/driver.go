@@ -50,6 +50,9 @@ func (m machine) noLinuxDriver() *sdk.Reason {
 		return r
 	}
 	if v := m.driverVersion(); major(v) > 0 && major(v) < oldestLinux {
+		if old := m.oldCards(); len(old) > 0 {
+			return m.Reason(why.TooOldGPU, f, append(old, "driver "+v)...)
+		}
 		f["version"], f["floor"] = v, strconv.Itoa(oldestLinux)
 		return m.Reason(why.TooOld, f, "driver "+v)
 	}
@@ -114,10 +117,9 @@ func (m machine) complaint() string {
 // mismatch compares the loaded kernel module with the installed libraries. One library that fits is enough: others
 // can be left over.
 func (m machine) mismatch(module sdk.Module, f why.Fill) *sdk.Reason {
-	if strings.Contains(m.complaint(), "Driver/library version mismatch") {
-		return m.Reason(why.Mismatch, f, text.Last(m.complaint()))
-	}
-	if t, _ := m.Tool("nvidia-smi"); module.Version == "" || t.Version != "" && t.Output == "" && t.Version == module.Version {
+	said, _, _ := strings.Cut(m.complaint(), "\n")
+	sure := strings.Contains(said, "Driver/library version mismatch")
+	if t, _ := m.Tool("nvidia-smi"); !sure && (module.Version == "" || t.Version == module.Version) {
 		return nil
 	}
 	other := ""
@@ -125,17 +127,20 @@ func (m machine) mismatch(module sdk.Module, f why.Fill) *sdk.Reason {
 		for _, l := range m.Libraries(name) {
 			switch {
 			case l.Version == "" || !driverLibrary(l):
-			case l.Version == module.Version:
+			case l.Version == module.Version && !sure:
 				return nil
 			default:
 				other = l.Version
 			}
 		}
 	}
-	if other == "" {
+	switch {
+	case other == "" && !sure:
 		return nil
+	case other == "":
+		return m.Reason(why.Mismatch, f, said)
 	}
-	return m.Reason(why.Mismatch, f, "kernel module "+module.Version+", libraries "+other)
+	return m.Reason(why.Mismatch, f, append([]string{"kernel module " + known(module.Version) + ", libraries " + other}, present(said)...)...)
 }
 
 // driverVersion is the driver's version as far as it is known: that of Windows on WSL2.
@@ -201,7 +206,7 @@ func (m machine) noWindowsDriver() *sdk.Reason {
 	case m.Facts.Host.WSL.Known() && dxg == sdk.Absent:
 		return m.Reason(why.NoDXG, f, drm.DXG+" is not there")
 	case m.shape == wsl && m.NoLibraries("libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1"):
-		return m.Reason(why.NoLibraries, f, "no libcuda.so.1 in "+drm.WSLDir+"/lib")
+		return m.Reason(why.NoWSLLibraries, f, "no libcuda.so.1 in "+drm.WSLDir+"/lib")
 	case m.shape == pci && view.BasicDisplay(m.cards):
 		return m.Reason(why.DriverMissing, f, m.cards[0].Address+" has the driver of Windows itself, "+known(m.cards[0].DriverVersion))
 	}

@@ -1,6 +1,8 @@
 package nvidia
 
 import (
+	"slices"
+
 	"rigup.dev/rigup/hooks/builtin/gpu/internal/failure"
 	"rigup.dev/rigup/hooks/builtin/gpu/internal/text"
 	"rigup.dev/rigup/hooks/builtin/gpu/internal/view"
@@ -27,5 +29,5 @@ func detect(m machine) sdk.Response {
 	if m.shape == none {
 		return m.Answer(sdk.No(m.why...))
 	}
-	return m.Answer(sdk.Claiming(sdk.Claim{Confidence: m.confidence, Devices: m.devices()}, m.why...))
+	return m.Answer(sdk.Claiming(sdk.Claim{Confidence: m.confidence, Devices: m.devicesOf(append(slices.Clone(m.cards), m.beside...))}, m.why...))
 }

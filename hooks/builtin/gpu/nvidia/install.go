@@ -19,7 +19,7 @@ func installDriver(v *view.View) string {
 	case v.Facts.Host.Distro.Value.ID == "pop":
 		return "sudo apt install system76-driver-nvidia"
 	case v.Is("ubuntu"):
-		return "sudo ubuntu-drivers install"
+		return "sudo apt-get install -y ubuntu-drivers-common && sudo ubuntu-drivers install"
 	case v.Is("debian"):
 		return "add contrib, non-free and non-free-firmware to the sources of apt, then sudo apt update && sudo apt install nvidia-driver"
 	case v.Facts.Host.Distro.Value.ID == "fedora":
@@ -38,27 +38,20 @@ func installDriver(v *view.View) string {
 
 // installToolkit is how this distribution installs or updates the container toolkit.
 func installToolkit(v *view.View) string {
-	const docs = " (from NVIDIA's repository: " + toolkitGuide + ")"
 	switch {
 	case v.Is("arch"):
 		return "sudo pacman -S nvidia-container-toolkit"
 	case v.Is("nixos"):
 		return "set hardware.nvidia-container-toolkit.enable = true in configuration.nix and sudo nixos-rebuild switch"
-	case v.Is("debian", "ubuntu"):
-		return "sudo apt-get install nvidia-container-toolkit" + docs
-	case v.Is("fedora", "rhel", "centos", "amzn"):
-		return "sudo dnf install nvidia-container-toolkit" + docs
-	case v.Is("suse", "opensuse", "sles"):
-		return "sudo zypper install nvidia-container-toolkit" + docs
 	}
-	return "install nvidia-container-toolkit" + docs
+	return "install nvidia-container-toolkit from NVIDIA's repository (" + toolkitGuide + ")"
 }
 
 // fill are the values that remedies of this hook need.
 func fill(v *view.View) why.Fill {
 	f := why.Fill{
 		"install": installDriver(v), "toolkit": installToolkit(v), "kernel": v.Kernel(),
-		"generate": "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "resource": resource, "list": "nvidia-smi", "log": "Xid",
+		"resource": resource, "list": "nvidia-smi", "log": "Xid",
 		"quicker": "sudo systemctl enable --now nvidia-persistenced keeps the driver loaded, so that the first use of a GPU takes less time",
 	}
 	if m, _ := v.Module(driver, versionFile); m.Version != "" {

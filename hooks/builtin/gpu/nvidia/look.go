@@ -25,10 +25,11 @@ const (
 type machine struct {
 	*view.View
 	shape shape
-	// cards are its PCI devices, without those that are kept for virtual machines; those are kept.
-	cards, kept []sdk.PCIDevice
-	confidence  int
-	why         []string
+	// cards are its PCI devices that are used. beside are those of another driver beside NVIDIA's own; kept are those
+	// that are kept for virtual machines, which are not claimed.
+	cards, beside, kept []sdk.PCIDevice
+	confidence          int
+	why                 []string
 }
 
 // look recognises NVIDIA GPUs. It reads the facts alone, so that detect and decide see the same.
@@ -64,7 +65,9 @@ func (m machine) onBus(devices []sdk.PCIDevice) machine {
 	for _, d := range usable {
 		m.why = append(m.why, d.Address+" is "+name(d)+bound(d))
 		if !ours || d.Driver == driver {
-			m.cards = append(m.cards, d) // one with another driver is of no use beside those with NVIDIA's
+			m.cards = append(m.cards, d)
+		} else {
+			m.beside = append(m.beside, d)
 		}
 	}
 	for _, d := range kept {
@@ -152,11 +155,6 @@ func (m machine) trace() string {
 	if m.Facts.Host.OS != "linux" {
 		return ""
 	}
-	for _, n := range m.Facts.Devices.Value {
-		if strings.HasPrefix(n.Path, "/dev/nvidia") {
-			return n.Path + " is there"
-		}
-	}
 	if _, status := m.Node("/dev/nvidiactl"); status == sdk.Known {
 		return "/dev/nvidiactl is there"
 	}
@@ -167,10 +165,12 @@ func (m machine) trace() string {
 }
 
 // devices are the GPUs that can be used.
-func (m machine) devices() (out []sdk.Device) {
+func (m machine) devices() []sdk.Device { return m.devicesOf(m.cards) }
+
+func (m machine) devicesOf(cards []sdk.PCIDevice) (out []sdk.Device) {
 	switch m.shape {
 	case pci:
-		for _, d := range m.cards {
+		for _, d := range cards {
 			out = append(out, sdk.Device{ID: d.Address, Model: d.Model, Memory: d.Memory})
 		}
 	case wsl:

@@ -30,8 +30,9 @@ type Vendor struct {
 type Machine struct {
 	*view.View
 	Vendor
-	// Cards are the GPUs on PCI, without those that are kept for virtual machines; Kept are those.
-	Cards, Kept []sdk.PCIDevice
+	// Cards are the GPUs on PCI that are used. Beside are those that another one stands beside which is better; Kept
+	// are those that are kept for virtual machines, which are not claimed.
+	Cards, Beside, Kept []sdk.PCIDevice
 	// WSL is true where there is no PCI device to see, but Windows' driver for one.
 	WSL bool
 	// Traces are signs of a driver, where PCI cannot be seen.
@@ -84,6 +85,9 @@ func (m *Machine) onBus(devices []sdk.PCIDevice) {
 			line += ", and left out beside a card of its own"
 		}
 		m.Why = append(m.Why, line)
+		if in && own {
+			m.Beside = append(m.Beside, d)
+		}
 		return in && own
 	})
 	for _, d := range m.Kept {
@@ -126,8 +130,10 @@ func (m Machine) trace() string {
 func (m Machine) Found() bool { return m.Confidence > 0 }
 
 // Devices are the GPUs that can be used.
-func (m Machine) Devices() (out []sdk.Device) {
-	for _, d := range m.Cards {
+func (m Machine) Devices() []sdk.Device { return m.devices(m.Cards) }
+
+func (m Machine) devices(cards []sdk.PCIDevice) (out []sdk.Device) {
+	for _, d := range cards {
 		in, _ := m.Integrated(d)
 		out = append(out, sdk.Device{ID: d.Address, Model: d.Model, Memory: d.Memory, Integrated: in})
 	}
@@ -145,7 +151,7 @@ func (m Machine) Detect() sdk.Response {
 	if !m.Found() {
 		return m.Answer(sdk.No(m.Why...))
 	}
-	return m.Answer(sdk.Claiming(sdk.Claim{Confidence: m.Confidence, Devices: m.Devices()}, m.Why...))
+	return m.Answer(sdk.Claiming(sdk.Claim{Confidence: m.Confidence, Devices: m.devices(append(slices.Clone(m.Cards), m.Beside...))}, m.Why...))
 }
 
 // Obstacle is why none of the vendor's GPUs can be used here, as far as that is the same for all vendors.
@@ -190,8 +196,17 @@ func (m Machine) WithNodes() (Machine, *sdk.Reason) {
 	return m, m.Reason(why.NodesUnknown, f, "device nodes: "+m.Facts.Devices.Why)
 }
 
-// Attach are the ways to try: what the engine has a CDI spec for, and device nodes. shared are nodes that all the GPUs
-// need.
+// WSLCheck proves as much as can be proven of a GPU behind WSL2 without the programs of its vendor: that its device
+// can be opened, and that the libraries of Windows are where programs look for them.
+func WSLCheck() sdk.Check {
+	return sdk.Check{
+		Compute: sdk.ComputeDevices, Image: "base", Args: []string{"ls", WSLDir + "/lib/libdxcore.so"},
+		Expect: &sdk.Expect{Output: `libdxcore\.so`},
+	}
+}
+
+// Attach are the ways to try: what the engine has a CDI spec for, and device nodes, in the engine's order. The nodes are
+// named even if the engine cannot take them, which rigup then says. shared are nodes that all the GPUs need.
 func (m Machine) Attach(kind string, shared ...string) (out []sdk.Attach) {
 	for _, way := range m.View.Attach() {
 		switch way {
@@ -202,6 +217,9 @@ func (m Machine) Attach(kind string, shared ...string) (out []sdk.Attach) {
 		case sdk.AttachDevices:
 			out = append(out, m.nodes(shared))
 		}
+	}
+	if len(out) == 0 {
+		out = append(out, m.nodes(shared))
 	}
 	return out
 }

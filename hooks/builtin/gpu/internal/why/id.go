@@ -23,6 +23,7 @@ const (
 	NoDevice        ID = "no-device"         // programs find no GPU in the container
 	MemoryFull      ID = "memory-full"       // the GPU's memory
 	Fault           ID = "gpu-fault"         // the hardware
+	TooOldGPU       ID = "gpu-too-old"       // no driver that containers can use runs it
 	NotInImage      ID = "image-without-gpu" // an image without code for this GPU
 	DesktopNo       ID = "desktop-unsupported"
 	OtherDriverLeft ID = "driver-mixed" // two kernel drivers for one vendor: one of them is used
@@ -37,6 +38,7 @@ const (
 	TooOld         ID = "driver-too-old"
 	Old            ID = "driver-old"
 	NoLibraries    ID = "driver-libraries-missing"
+	NoWSLLibraries ID = "wsl-libraries-missing"
 	LinuxInWSL     ID = "linux-driver-in-wsl"
 	Jetson         ID = "jetson"
 	MIGMixed       ID = "mig-mixed"
@@ -68,5 +70,4 @@ const (
 	NoKFD      ID = "kfd-missing"
 	KFDRefuses ID = "kfd-refuses"
 	Unofficial ID = "rocm-unofficial"
-	DisplayOld ID = "gpu-too-old"
 )

@@ -25,9 +25,7 @@ var machine = []cause{
 		{Linux, "to use it where it is, run rigup in the virtual machine that has it"}}},
 	{all, NotFound, "No {vendor} GPU was found on this machine.", []remedy{
 		{0, "if it has one, look at what rigup sees: rigup facts"}}},
-	{all, NoWay, "{engine} has none of the ways in which {vendor} GPUs are handed to containers.", []remedy{
-		{Native | Rootless, "update Docker to version 28.2 or later, which has CDI turned on" + again},
-		{Podman, "make a CDI spec for the GPU in /etc/cdi" + again},
+	{NVIDIA, NoWay, "{engine} has none of the ways in which NVIDIA GPUs are handed to containers.", []remedy{
 		{Elsewhere, "use Docker Engine on the system itself (https://docs.docker.com/engine/install) or, on Windows, Docker Desktop"}}},
 	{AMD, DesktopNo, "{engine} cannot hand AMD GPUs to containers on Windows.", []remedy{
 		{Windows, "use Docker Engine inside of an Ubuntu distribution of WSL2 instead, and run rigup there"},
@@ -72,8 +70,9 @@ var machine = []cause{
 	{NVIDIA, NoLibraries, "The NVIDIA driver is loaded, but its libraries are missing.", []remedy{
 		{Linux | Native | Rootless | Podman, "{install}" + again},
 		{Linux | Snap, snapRestart + ": it looks for the driver's libraries when it starts" + again},
-		{Linux | Snap, "it finds only a driver from Ubuntu's own packages: {install}"},
-		{Windows, "install the current NVIDIA driver for Windows (" + driverPage + "), then wsl --shutdown" + again}}},
+		{Linux | Snap, "it finds only a driver from Ubuntu's own packages: {install}"}}},
+	{NVIDIA, NoWSLLibraries, "The NVIDIA driver of Windows brings no libraries into WSL2: it is too old for that, or not complete.", []remedy{
+		{Windows, "install the current NVIDIA driver for Windows (" + driverPage + "), then in a Windows terminal: wsl --shutdown" + again}}},
 	{NVIDIA, OldGPU, "This NVIDIA GPU is from before 2014: no driver after {version} runs it, and no image with CUDA 12 or later runs on it.", []remedy{
 		{0, "use images with CUDA 11.4 or earlier"}}},
 	{NVIDIA, LinuxInWSL, "An NVIDIA driver for Linux is installed in this WSL distribution; it hides the one that Windows brings.", []remedy{
@@ -93,12 +92,12 @@ var machine = []cause{
 		{Linux, "sudo dmesg | grep kfd says why: GPUs of the generation before Vega need an older system, the newest ones a newer kernel"}}},
 	{AMD, Unofficial, "AMD does not support ROCm on every GPU, and {model} is not among those that it names: programs may refuse it.", []remedy{
 		{0, "for some programs it helps to set HSA_OVERRIDE_GFX_VERSION to the next similar GPU, for example 10.3.0 or 11.0.0"}}},
-	{AMD, DisplayOld, "This AMD GPU is too old to compute for programs.", []remedy{
+	{NVIDIA | AMD, TooOldGPU, "This {vendor} GPU is too old to compute in containers.", []remedy{
 		{0, "jobs run on the CPU here; training needs a GPU of 2017 or later"}}},
 	{Intel, OtherDriverLeft, "The Intel GPUs of this machine have two different drivers; only those with {driver} are used.", []remedy{
 		{Linux, "to use them all, let one driver run them: i915.force_probe and xe.force_probe on the kernel command line choose"}}},
 	{NVIDIA, Jetson, "This is an NVIDIA Jetson: its GPU is a part of the chip, and rigup cannot hand it to a cluster.", []remedy{
 		{Linux, "single containers can have it: docker run --runtime nvidia; rigup's cluster here runs on the CPU"}}},
 	{NVIDIA, MIGMixed, "Some of the GPUs are cut into slices (MIG) and others are whole: a job that asks for one gets either.", []remedy{
-		{Linux, "sudo nvidia-smi -mig 0 makes them all whole; sudo nvidia-smi mig -cgi lists the sizes to cut them into"}}},
+		{Linux, "make them all whole with sudo nvidia-smi -mig 0, or cut them all: sudo nvidia-smi mig -lgip shows how"}}},
 }

@@ -11,6 +11,9 @@ const (
 	snapRestart       = "sudo snap restart docker" // it looks for the driver, and sets its own toolkit up, when it starts
 )
 
+// withoutSpec is for GPUs that need no CDI spec of the engine's.
+const withoutSpec = "remove the spec of {vendor} GPUs from the directories for CDI specs, or make it anew: rigup needs none, device nodes do as well" + again
+
 var engine = []cause{
 	{NVIDIA, NoToolkit, "{engine} cannot reach the GPU: NVIDIA's container toolkit is not installed.", []remedy{
 		{Linux | Native, "{toolkit}, then " + configureNative + again},
@@ -58,14 +61,18 @@ var engine = []cause{
 		{Windows, "in a Windows terminal: wsl --update, then wsl --shutdown; start the engine again" + again},
 		{Windows, "install the current NVIDIA driver for Windows (" + driverPage + ") and restart Windows" + again},
 		{Windows, "a GPU for servers has to be in WDDM mode: as administrator nvidia-smi -fdm 0, then restart Windows"}}},
-	{all, CDIMissing, "{engine} knows no CDI device {device}.", []remedy{
-		{Native | Podman, "{generate}" + again},
-		{Rootless, "{generate} && systemctl --user restart docker" + again},
+	{AMD | Intel, CDIMissing, "{engine} knows no CDI device {device}.", []remedy{
+		{0, withoutSpec}}},
+	{AMD | Intel, CDIStale, "The description of the {vendor} GPU that {engine} uses (its CDI spec) names files which are not there.", []remedy{
+		{0, withoutSpec}}},
+	{NVIDIA, CDIMissing, "{engine} knows no CDI device {device}.", []remedy{
+		{Native | Podman, cdiGenerate + again},
+		{Rootless, cdiGenerate + " && systemctl --user restart docker" + again},
 		{Snap, snapRestart + again},
 		{Desktop, "restart Docker Desktop" + again}}},
-	{all, CDIStale, "The description of the {vendor} GPU that {engine} uses (its CDI spec) names files which are not there: it is older than the driver.", []remedy{
-		{Native | Podman, "{generate}" + again},
-		{Rootless, "{generate} && systemctl --user restart docker" + again},
+	{NVIDIA, CDIStale, "The description of the GPU that {engine} uses (its CDI spec) names files which are not there: it is older than the driver.", []remedy{
+		{Native | Podman, cdiGenerate + again},
+		{Rootless, cdiGenerate + " && systemctl --user restart docker" + again},
 		{Snap, snapRestart + again},
 		{Desktop, "restart Docker Desktop" + again}}},
 	{all, CDIOff, "{engine} does not take CDI devices.", []remedy{
