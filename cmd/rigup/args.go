@@ -52,7 +52,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	}
 	if want := w.arguments; len(rest) > len(want) {
 		return args, unknown(w.name, "the argument "+rest[len(want)], "")
-	} else if len(rest) < len(want) {
+	} else if len(rest) < len(want) && want[len(rest)][0] != '[' {
 		return args, reason.Fail(reason.New(reason.UsageNeeds, "command", w.name, "what", strings.Join(want[len(rest):], " ")), nil)
 	}
 	if len(w.commands) > 0 && len(out) > 0 && w.name != app.Name {
@@ -69,7 +69,7 @@ type walk struct {
 	name      string
 	commands  []*cli.Command
 	flags     []cli.Flag
-	arguments []string // those that the command wants
+	arguments []string // those that the command wants; [NAME] can be left out
 }
 
 func names(cs []*cli.Command) []string {

@@ -1,7 +1,6 @@
 package hookkit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,16 +26,19 @@ type BadModule struct{ err error }
 
 func (e *BadModule) Error() string { return "the module " + e.err.Error() }
 
-// ManifestOf is the text of the manifest in a module.
-func ManifestOf(module []byte) ([]byte, error) {
-	st, err := hookhost.Inspect(module)
+// Ready checks a module that has its manifest, as the host does. The error is a *BadModule, or about the manifest.
+func Ready(module []byte) (Packed, error) {
+	static, err := hookhost.Inspect(module)
 	switch {
 	case err != nil:
-		return nil, &BadModule{err}
-	case len(st.Manifests) != 1:
-		return nil, fmt.Errorf("there are %d manifests in it, and one is needed: --manifest FILE", len(st.Manifests))
+		return Packed{}, &BadModule{err}
+	case len(static.Manifests) != 1:
+		return Packed{}, fmt.Errorf("there are %d manifests in it, and one is needed: --manifest FILE", len(static.Manifests))
 	}
-	return json.MarshalIndent(st.Manifests[0], "", "  ")
+	if err := grant.Valid(static.Manifests[0]); err != nil {
+		return Packed{}, fmt.Errorf("its manifest is not valid: %w", err)
+	}
+	return Packed{module, static.Manifests[0], static}, nil
 }
 
 // Pack puts a manifest into a module, in the place of one that may be there, and checks both as the host does. The
@@ -57,11 +59,7 @@ func Pack(module, manifest []byte) (Packed, error) {
 	if err != nil {
 		return Packed{}, err
 	}
-	static, err := hookhost.Inspect(b)
-	if err != nil {
-		return Packed{}, &BadModule{err}
-	}
-	return Packed{b, m, static}, nil
+	return Ready(b)
 }
 
 // Key signs hooks.
