@@ -8,7 +8,6 @@
 package sdk
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -150,7 +149,11 @@ func Main(hooks map[string]Hook) {
 // Serve answers one request.
 func Serve(in io.Reader, out io.Writer, hooks map[string]Hook) error {
 	var req Request
-	if err := json.NewDecoder(in).Decode(&req); err != nil {
+	doc, err := io.ReadAll(in)
+	if err == nil {
+		err = readLean(doc, &req)
+	}
+	if err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
 	hook, ok := hooks[req.Hook]
@@ -162,7 +165,7 @@ func Serve(in io.Reader, out io.Writer, hooks map[string]Hook) error {
 	if !ok {
 		return fmt.Errorf("there is no hook %q in this module", req.Hook)
 	}
-	b, err := json.Marshal(hook(req))
+	b, err := writeLean(hook(req))
 	if err != nil {
 		return fmt.Errorf("write the response: %w", err)
 	}
