@@ -4,14 +4,8 @@
 package main
 
 import (
-	"maps"
-
-	"rigup.dev/rigup/hooks/builtin/env"
+	"rigup.dev/rigup/hooks/builtin/catalog"
 	"rigup.dev/rigup/hooks/sdk"
 )
 
-func main() {
-	hooks := map[string]sdk.Hook{}
-	maps.Copy(hooks, env.Hooks())
-	sdk.Main(hooks)
-}
+func main() { sdk.Main(catalog.Hooks()) }

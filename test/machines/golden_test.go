@@ -3,7 +3,6 @@ package machines
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,17 +11,13 @@ import (
 
 	"rigup.dev/rigup/core/decision"
 	"rigup.dev/rigup/core/hookhost/hookfake"
-	"rigup.dev/rigup/hooks/builtin/env"
-	"rigup.dev/rigup/hooks/builtin/module"
-	"rigup.dev/rigup/hooks/sdk"
+	"rigup.dev/rigup/hooks/builtin/catalog"
 )
 
 // builtIn is a decider with rigup's own hooks as Go functions. hooks/builtin holds that the module says the same.
 func builtIn(m Named) decision.Decider {
-	hooks := map[string]sdk.Hook{}
-	maps.Copy(hooks, env.Hooks())
-	d := decision.Decider{Run: &hookfake.Runner{Hooks: hooks}, Probe: m}
-	for _, man := range module.Manifests() {
+	d := decision.Decider{Run: &hookfake.Runner{Hooks: catalog.Hooks()}, Probe: m}
+	for _, man := range catalog.Manifests() {
 		d.Hooks = append(d.Hooks, decision.Hook{Manifest: man, Grant: man.Permissions, BuiltIn: true})
 	}
 	return d

@@ -1,7 +1,6 @@
 package env
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -29,17 +28,16 @@ func mayRead() sdk.Permissions {
 	}
 }
 
-var userSocket = regexp.MustCompile(`^unix:///run/user/([0-9]{1,10})/`)
-
-// askControllers asks which controllers the engine's user has, where the endpoint tells who that is.
+// askControllers asks which controllers the engine's user has, where the endpoint tells who that is:
+// unix:///run/user/1000/docker.sock.
 func askControllers(f sdk.Facts) []sdk.Probe {
-	m := userSocket.FindStringSubmatch(f.Engine.Endpoint)
-	if m == nil || f.Engine.CgroupVersion != "2" || f.Engine.CgroupDriver != "systemd" {
+	rest, ok := strings.CutPrefix(f.Engine.Endpoint, "unix:///run/user/")
+	id, _, _ := strings.Cut(rest, "/")
+	if !ok || id == "" || strings.Trim(id, "0123456789") != "" || f.Engine.CgroupVersion != "2" || f.Engine.CgroupDriver != "systemd" {
 		return nil
 	}
 	return []sdk.Probe{{
-		ID: controllers, Kind: sdk.FileRead,
-		Path: "/sys/fs/cgroup/user.slice/user-" + m[1] + ".slice/user@" + m[1] + ".service/cgroup.controllers",
+		ID: controllers, Kind: sdk.FileRead, Path: "/sys/fs/cgroup/user.slice/user-" + id + ".slice/user@" + id + ".service/cgroup.controllers",
 	}}
 }
 

@@ -7,23 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"rigup.dev/rigup/core/hookhost"
-	"rigup.dev/rigup/hooks/builtin/env"
-	"rigup.dev/rigup/hooks/sdk"
+	"rigup.dev/rigup/hooks/builtin/catalog"
 )
 
 // source is the command that becomes the module.
 const source = "rigup.dev/rigup/hooks/builtin"
-
-// Manifests describes all hooks of the module, by id.
-func Manifests() []sdk.Manifest {
-	all := env.Manifests()
-	slices.SortFunc(all, func(a, b sdk.Manifest) int { return strings.Compare(a.ID, b.ID) })
-	return all
-}
 
 // Build compiles the module and puts the manifests into it. It needs the Go toolchain, and runs anywhere in the tree.
 // The same sources give the same bytes: no paths, no build id of the checkout.
@@ -44,7 +34,7 @@ func Build() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range Manifests() {
+	for _, m := range catalog.Manifests() {
 		b, err := json.Marshal(m)
 		if err != nil {
 			return nil, err
