@@ -61,7 +61,7 @@ func (p *program) app() *cli.App {
 		Name:  "rigup",
 		Usage: "from a machine with Docker to training jobs in Kubernetes, on the GPU where that works",
 		Commands: []*cli.Command{
-			p.install(), p.plan(), p.status(), p.uninstall(), p.hooks(), p.kubeconfig(), p.assets(), p.versionCommand(), p.completion(), p.complete(),
+			p.install(), p.plan(), p.status(), p.uninstall(), p.hooks(), p.facts(), p.kubeconfig(), p.assets(), p.versionCommand(), p.completion(), p.complete(),
 		},
 		Flags:                     globals(),
 		Action:                    p.welcome,

@@ -16,6 +16,7 @@ import (
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/report"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -27,6 +28,8 @@ type scripted struct {
 	play   func(ctx context.Context, sink event.Sink) int
 	status report.Status
 	err    error
+
+	machine sdk.Machine
 }
 
 func (s *scripted) run(ctx context.Context, call string, sink event.Sink) int {
@@ -306,7 +309,7 @@ func TestCompletion(t *testing.T) {
 	m := newMachine(t)
 	for _, x := range []struct{ before, word, want string }{
 		{"", "st", "status"},
-		{"", "", "install plan status uninstall hooks kubeconfig assets version completion"},
+		{"", "", "install plan status uninstall hooks facts kubeconfig assets version completion"},
 		{"--cluster lab", "ins", "install"},
 		{"install", "--gp", "--gpu"},
 		{"install --gpu", "", "auto off require"},

@@ -24,6 +24,7 @@ import (
 	"rigup.dev/rigup/core/pipeline"
 	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/report"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 // runner does what the commands ask for. The sink of a run gets everything up to the result event; the number
@@ -33,6 +34,8 @@ type runner interface {
 	Install(ctx context.Context, sink event.Sink, plan bool) int
 	Uninstall(ctx context.Context, sink event.Sink) int
 	Status(ctx context.Context) (report.Status, error)
+	// Facts writes down what is observed of the machine, without anything that names its owner.
+	Facts(ctx context.Context) (sdk.Machine, error)
 	// Kubeconfig returns the cluster's own kubeconfig. With merge set its context is also written to the user's.
 	Kubeconfig(ctx context.Context, merge bool) (kubeconfigFile, error)
 }

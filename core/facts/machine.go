@@ -3,6 +3,7 @@ package facts
 import (
 	"context"
 	"os"
+	"regexp"
 	"runtime"
 	"sync"
 	"time"
@@ -120,8 +121,12 @@ func (m Machine) Facts(about engine.Info, at engine.Endpoint) sdk.Facts {
 	return m.with(m.private.Engine(about, at))
 }
 
+// addresses are those of engines, in the text of a reason.
+var addresses = regexp.MustCompile(`\b(?:ssh|tcp|https?)://[^\s"',;]*[^\s"',;.]`)
+
 // WithoutEngine is Facts when the engine could not be asked, and why, in a few words.
 func (m Machine) WithoutEngine(why string) sdk.Facts {
+	why = addresses.ReplaceAllStringFunc(why, m.private.endpoint)
 	return m.with(sdk.Engine{CDIDevices: Not[[]string](m.private.Clean(why))})
 }
 

@@ -55,6 +55,10 @@ func TestE2_FactsNameNobody(t *testing.T) {
 	if f := o.Machine(t.Context(), nil).WithoutEngine("dial unix /home/lovelace/docker.sock: no such file"); f.Engine.CDIDevices.Why != "dial unix ~/docker.sock: no such file" {
 		t.Errorf("%+v", f.Engine)
 	}
+	f := o.Machine(t.Context(), nil).WithoutEngine("The Docker engine at ssh://lovelace@gpu.corp.example is on another machine; see tcp://127.0.0.1:2375 and tcp://x.corp.example:2376.")
+	if f.Engine.CDIDevices.Why != "The Docker engine at ssh://[host] is on another machine; see tcp://127.0.0.1:2375 and tcp://[host]:2376." {
+		t.Errorf("%+v", f.Engine)
+	}
 }
 
 func TestClean(t *testing.T) {
