@@ -2,12 +2,10 @@ package main
 
 import (
 	"io"
-	"path/filepath"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"rigup.dev/rigup"
 	"rigup.dev/rigup/core/config"
 	"rigup.dev/rigup/core/grant"
 	"rigup.dev/rigup/core/hookstore"
@@ -39,22 +37,13 @@ rigup. One of somebody else is used only after you approved exactly that file an
 	}
 }
 
-// hookStore is the folder of hooks of these settings.
-func (p *program) hookStore(cfg config.Config) (hookstore.Store, error) {
-	builtIn, err := hookstore.FromProgram(rigup.Files)
-	if err != nil {
-		return hookstore.Store{}, err
-	}
-	return hookstore.Store{Dir: filepath.Join(cfg.Home, "hooks"), BuiltIn: builtIn, Now: p.now, By: thisProcess().User}, nil
-}
-
 // openHooks reads the settings of a command line, and is the folder of hooks of these.
 func (p *program) openHooks(c *cli.Context) (config.Config, hookstore.Store, error) {
 	cfg, err := p.config(c)
 	if err != nil {
 		return cfg, hookstore.Store{}, err
 	}
-	s, err := p.hookStore(cfg)
+	s, err := hookStore(cfg, p.now)
 	return cfg, s, err
 }
 

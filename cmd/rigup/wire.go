@@ -9,19 +9,26 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"path/filepath"
 	"runtime"
 	"time"
 
 	"rigup.dev/rigup"
 	"rigup.dev/rigup/core/cluster"
 	"rigup.dev/rigup/core/config"
+	"rigup.dev/rigup/core/decision"
 	"rigup.dev/rigup/core/engine"
 	"rigup.dev/rigup/core/event"
 	"rigup.dev/rigup/core/facts"
+	"rigup.dev/rigup/core/hookhost"
+	"rigup.dev/rigup/core/hookstore"
 	"rigup.dev/rigup/core/kube"
 	"rigup.dev/rigup/core/lock"
+	"rigup.dev/rigup/core/nodeimage"
 	"rigup.dev/rigup/core/pins"
 	"rigup.dev/rigup/core/pipeline"
+	"rigup.dev/rigup/core/probe"
+	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/report"
 	"rigup.dev/rigup/hooks/sdk"
@@ -71,6 +78,7 @@ func newRunner(_ context.Context, o options) (runner, error) {
 	}
 	around := engine.Machine(runtime.GOOS)
 	keychain := engine.NewKeychain(around)
+	machine := facts.ThisMachine(factLimit)
 	return real{cfg: o.Config, deps: pipeline.Deps{
 		Version:  version,
 		Files:    rigup.Files,
@@ -79,7 +87,23 @@ func newRunner(_ context.Context, o options) (runner, error) {
 		Env:      os.Getenv,
 		UserHome: home,
 		Owner:    thisProcess(),
-		Facts:    facts.Observer{Root: "/", Limit: factLimit},
+		Facts:    machine,
+		Hooks: func() ([]decision.Hook, []reason.Reason, error) {
+			s, err := hookStore(o.Config, time.Now)
+			if err != nil {
+				return nil, nil, err
+			}
+			v := s.List()
+			return v.Usable(), v.Notes(), nil
+		},
+		Runner: hookhost.New(hookhost.Options{Memory: hookhost.DirMemory(filepath.Join(o.Home, "cache", "hooks"))}),
+		Prober: func(e pipeline.Engine, pull bool) decision.Prober {
+			p := probe.Prober{Machine: machine, Engine: e, Endpoint: e.Endpoint(), Registries: trusting(o.CAFile.Value)}
+			if pull {
+				p.Pull = func(ctx context.Context, ref string) error { return bring(ctx, e, ref, keychain.For) }
+			}
+			return p
+		},
 		Engine: func(ctx context.Context, host string) (pipeline.Engine, error) {
 			return engine.Open(ctx, engine.Options{Host: host, MinAPI: p.Engine.MinAPI, Surroundings: around})
 		},
@@ -90,6 +114,29 @@ func newRunner(_ context.Context, o options) (runner, error) {
 		Registry:    release.RegistryOptions{Transport: trusting(o.CAFile.Value)},
 		Ask:         o.Ask,
 	}}, nil
+}
+
+// hookStore is the folder of hooks, with those that come with the program.
+func hookStore(cfg config.Config, now func() time.Time) (hookstore.Store, error) {
+	builtIn, err := hookstore.FromProgram(rigup.Files)
+	if err != nil {
+		return hookstore.Store{}, err
+	}
+	return hookstore.Store{Dir: filepath.Join(cfg.Home, "hooks"), BuiltIn: builtIn, Now: now, By: thisProcess().User}, nil
+}
+
+// bring pulls an image that the engine does not have.
+func bring(ctx context.Context, e pipeline.Engine, ref string, credentials func(context.Context, string) (engine.Credentials, error)) error {
+	about, err := e.Info(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := nodeimage.Look(ctx, e, nodeimage.Want{Ref: ref, OS: "linux", Arch: about.Arch})
+	if err != nil {
+		return err
+	}
+	_, err = nodeimage.Ensure(ctx, e, p, nodeimage.Source{Credentials: credentials, Mirrors: about.Mirrors})
+	return err
 }
 
 // trusting is how charts are fetched where the owner's network has a CA of its own; nil: as the system does. A

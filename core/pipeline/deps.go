@@ -16,10 +16,10 @@ import (
 	"rigup.dev/rigup/core/lock"
 	"rigup.dev/rigup/core/nodeimage"
 	"rigup.dev/rigup/core/pins"
+	"rigup.dev/rigup/core/probe"
 	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/core/release"
 	"rigup.dev/rigup/core/report"
-	"rigup.dev/rigup/hooks/sdk"
 )
 
 // Deps is the world as the pipeline sees it. Each part can be replaced by a fake.
@@ -37,9 +37,10 @@ type Deps struct {
 	Facts Facts
 	// Hooks are those that may run, and what their owner should know about others.
 	Hooks func() ([]decision.Hook, []reason.Reason, error)
-	// Runner runs them; it is closed with the run. Prober checks for them what they ask for.
+	// Runner runs them; it is closed with the run. Prober checks for them what they ask for, and may pull images for
+	// that only where a run changes things anyway.
 	Runner hookhost.Runner
-	Prober func(Engine, sdk.Facts) decision.Prober
+	Prober func(e Engine, pull bool) decision.Prober
 
 	Engine      func(ctx context.Context, host string) (Engine, error)
 	Host        cluster.Host
@@ -61,6 +62,7 @@ type Facts interface {
 type Engine interface {
 	cluster.Engine
 	nodeimage.Engine
+	probe.Engine
 	Info(ctx context.Context) (engine.Info, error)
 	Endpoint() engine.Endpoint
 	Close() error

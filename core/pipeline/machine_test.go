@@ -214,7 +214,7 @@ func (m *machine) deps() Deps {
 		Facts:  m.facts,
 		Hooks:  func() ([]decision.Hook, []reason.Reason, error) { return m.hooks, m.notes, nil },
 		Runner: m.runner,
-		Prober: func(Engine, sdk.Facts) decision.Prober { return prober(m.probe) },
+		Prober: func(Engine, bool) decision.Prober { return prober(m.probe) },
 		Engine: func(context.Context, string) (Engine, error) {
 			return served{m.engine}, nil
 		},
