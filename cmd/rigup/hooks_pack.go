@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -70,7 +71,6 @@ func (p *program) packHook(c *cli.Context) error {
 	if out == "" {
 		out = from
 	}
-	files := map[string][]byte{out: packed.Bytes}
 	artifact := hookstore.Artifact{Module: packed.Bytes}
 	if name := c.String("key"); name != "" {
 		key, err := p.signingKey(name)
@@ -81,23 +81,55 @@ func (p *program) packHook(c *cli.Context) error {
 		if artifact.Key, err = key.Public(); err != nil {
 			return err
 		}
-		files[out+".minisig"], files[out+".pub"] = artifact.Signature, artifact.Key
+	} else {
+		artifact = signedBefore(out, artifact)
 	}
-	for name, content := range files {
-		if err := os.WriteFile(name, content, 0o644); err != nil {
-			return err
-		}
-	}
-	if len(files) == 1 { // a signature of other bytes would be wrong beside these
-		if err := os.Remove(out + ".minisig"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := writeHook(out, artifact); err != nil {
+		return err
 	}
 	pushed, err := p.push(c, cfg, artifact)
 	if err != nil {
 		return err
 	}
-	return p.packed(cfg, packed, out, len(files) > 1, pushed)
+	return p.packed(cfg, packed, out, artifact.Signature != nil, pushed)
+}
+
+// signedBefore adds the signature that lies beside the same bytes. One of other bytes says nothing about these.
+func signedBefore(out string, a hookstore.Artifact) hookstore.Artifact {
+	if b, err := os.ReadFile(out); err != nil || !bytes.Equal(b, a.Module) {
+		return a
+	}
+	signature, err := os.ReadFile(out + ".minisig")
+	if err != nil {
+		return a
+	}
+	a.Signature = signature
+	if key, err := os.ReadFile(out + ".pub"); err == nil {
+		a.Key = key
+	}
+	return a
+}
+
+// writeHook writes a module and what belongs beside it, and takes away a signature of other bytes.
+func writeHook(out string, a hookstore.Artifact) error {
+	for _, f := range []struct {
+		name    string
+		content []byte
+	}{{out, a.Module}, {out + ".minisig", a.Signature}, {out + ".pub", a.Key}} {
+		var err error
+		switch {
+		case f.content != nil:
+			err = os.WriteFile(f.name, f.content, 0o644)
+		case f.name == out+".minisig":
+			if err = os.Remove(f.name); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pack puts the manifest in, or leaves the module as it is if none is given and it has one.
