@@ -35,8 +35,8 @@ type machine struct {
 // look recognises NVIDIA GPUs. It reads the facts alone, so that detect and decide see the same.
 func look(v *view.View) machine {
 	m := machine{View: v}
-	if _, ok := v.WSL2(); ok {
-		return m.throughWSL()
+	if drivers, ok := v.WSL2(); ok {
+		return m.throughWSL(drivers)
 	}
 	seen := v.GPUs(vendorID)
 	if seen.Status == sdk.Known {
@@ -103,11 +103,10 @@ func isDisplayDriver(name string) bool {
 
 // throughWSL recognises the GPU by what Windows brings into WSL2: its packages of drivers, and the libraries of the
 // current one.
-func (m machine) throughWSL() machine {
-	w, _ := m.WSL2()
-	if i := slices.IndexFunc(w.Drivers, isDisplayDriver); i >= 0 {
+func (m machine) throughWSL(drivers []string) machine {
+	if i := slices.IndexFunc(drivers, isDisplayDriver); i >= 0 {
 		m.shape, m.confidence = wsl, 90
-		m.why = append(m.why, "Windows has the driver "+w.Drivers[i])
+		m.why = append(m.why, "Windows has the driver "+drivers[i])
 		return m
 	}
 	for _, lib := range []string{"libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1"} {
@@ -124,7 +123,7 @@ func (m machine) throughWSL() machine {
 		m.why = append(m.why, "nvidia-smi names the driver "+t.Version)
 		return m
 	}
-	if _, dxg := m.Node(drm.DXG); dxg == sdk.Known && len(w.Drivers) == 0 && !m.NoLibraries() {
+	if _, dxg := m.Node(drm.DXG); dxg == sdk.Known && len(drivers) == 0 && !m.NoLibraries() {
 		// Of the vendors NVIDIA is the likeliest by far, and trying shows what is true.
 		m.shape, m.confidence = wsl, 10
 		m.why = append(m.why, "Windows shows a GPU, and whose is unknown (libraries: "+m.Facts.Libraries.Why+")")
@@ -184,6 +183,7 @@ func (m machine) devicesOf(cards []sdk.PCIDevice) (out []sdk.Device) {
 				out = append(out, sdk.Device{ID: n.Path})
 			}
 		}
+		slices.SortFunc(out, func(a, b sdk.Device) int { return strings.Compare(a.ID, b.ID) })
 		if len(out) == 0 {
 			out = append(out, sdk.Device{ID: "nvidia"})
 		}

@@ -59,6 +59,7 @@ func renderNodes(v *view.View) (out []string) {
 				out = append(out, n.Path)
 			}
 		}
+		slices.Sort(out)
 		return out
 	}
 	for i := range 8 {

@@ -44,8 +44,8 @@ type Machine struct {
 // Look recognises the GPUs of a vendor by the facts.
 func Look(v *view.View, vendor Vendor) Machine {
 	m := Machine{View: v, Vendor: vendor}
-	if w, ok := v.WSL2(); ok {
-		return m.throughWSL(w)
+	if drivers, ok := v.WSL2(); ok {
+		return m.throughWSL(drivers)
 	}
 	seen := v.GPUs(vendor.ID)
 	var ours []sdk.PCIDevice
@@ -104,8 +104,8 @@ func (m Machine) name(d sdk.PCIDevice) string {
 
 // throughWSL recognises the GPU by the packages of drivers that Windows has. Those of a card that is gone stay there,
 // so this is a little less sure.
-func (m Machine) throughWSL(w sdk.WSL) Machine {
-	for _, d := range w.Drivers {
+func (m Machine) throughWSL(drivers []string) Machine {
+	for _, d := range drivers {
 		if m.Stored(strings.ToLower(d)) {
 			m.WSL, m.Confidence = true, 80
 			m.Why = append(m.Why, "Windows has the driver "+d, "WSL2 does not say which GPU it is: it counts as a part of the processor, so that another one goes first")

@@ -1,12 +1,14 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"rigup.dev/rigup/hooks/sdk"
 )
 
-// GPUs are the display controllers and accelerators of a vendor. The status is unknown, with why, when the system did
+// GPUs are the display controllers and accelerators of a vendor, by address: the order in which the system lists them
+// decides nothing (G11). The status is unknown, with why, when the system did
 // not tell.
 func (v *View) GPUs(vendor string) sdk.Fact[[]sdk.PCIDevice] {
 	seen := v.Facts.PCI
@@ -23,6 +25,7 @@ func (v *View) GPUs(vendor string) sdk.Fact[[]sdk.PCIDevice] {
 			out.Status, out.Value = sdk.Known, append(out.Value, d)
 		}
 	}
+	slices.SortFunc(out.Value, func(a, b sdk.PCIDevice) int { return strings.Compare(a.Address, b.Address) })
 	return out
 }
 
@@ -110,13 +113,14 @@ func (v *View) Tool(name string) (sdk.Tool, sdk.Status) {
 	return sdk.Tool{}, sdk.Unknown
 }
 
-// Libraries are the files of a name that were found.
+// Libraries are the files of a name that were found, by path.
 func (v *View) Libraries(name string) (out []sdk.Library) {
 	for _, l := range v.Facts.Libraries.Value {
 		if l.Name == name {
 			out = append(out, l)
 		}
 	}
+	slices.SortFunc(out, func(a, b sdk.Library) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 
@@ -141,13 +145,16 @@ func (v *View) CDIDevices(kind string) (ids []string, known bool) {
 			ids = append(ids, id)
 		}
 	}
+	slices.Sort(ids)
 	return ids, e.CDIDevices.Status == sdk.Known || e.CDIDevices.Status == sdk.Absent
 }
 
-// WSL2 is the distribution of WSL2 that rigup runs in.
-func (v *View) WSL2() (sdk.WSL, bool) {
+// WSL2 reports whether rigup runs in a distribution of WSL2, and which drivers Windows has, by name.
+func (v *View) WSL2() (drivers []string, ok bool) {
 	w := v.Facts.Host.WSL
-	return w.Value, w.Known() && w.Value.Version == 2
+	drivers = slices.Clone(w.Value.Drivers)
+	slices.Sort(drivers)
+	return drivers, w.Known() && w.Value.Version == 2
 }
 
 func first(a, b string) string {
