@@ -138,7 +138,14 @@ func shows(d sdk.PCIDevice) bool {
 		"0x1ab8", // Parallels
 		"0x1af4", // virtio
 		"0x1b36", // QXL
+		"0x1d0f", // Amazon
 		"0x80ee": // VirtualBox
+		return true
+	}
+	switch d.Vendor + ":" + d.Device { // of makers that have real ones as well
+	case "0x1002:0x4752", // Rage XL
+		"0x1002:0x515e", // ES1000
+		"0x19e5:0x1711": // Huawei iBMC
 		return true
 	}
 	return false
