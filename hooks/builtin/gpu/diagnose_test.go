@@ -21,6 +21,7 @@ var (
 	linux    = slices.Concat(native, rootless, snap, podman)
 	windows  = slices.Concat(desktop, wsl)
 	anywhere = slices.Concat(linux, windows)
+	notSetUp = []string{"nvidia-toolkit-not-set-up"}
 	amdHere  = []string{"desktop-amd-two"}
 	arcHere  = []string{"desktop-intel-arc"}
 )
@@ -42,15 +43,16 @@ type failure struct {
 
 // nvidiaFailures are texts as the programs print them.
 var nvidiaFailures = []failure{
-	{"NVIDIA/nvidia-docker#1352", native, sdk.StepAttach, `could not select device driver "" with capabilities: [[gpu]]`, why.ToolkitUnused},
-	{"infiniflow/ragflow#9573", native, sdk.StepAttach, `Error response from daemon: could not select device driver "nvidia" with capabilities: [[gpu]]`, why.ToolkitUnused},
+	{"NVIDIA/nvidia-docker#1352", notSetUp, sdk.StepAttach, `could not select device driver "" with capabilities: [[gpu]]`, why.ToolkitUnused},
+	{"NVIDIA/nvidia-docker#1243, restart of Docker", slices.Concat(native, rootless, wsl), sdk.StepAttach, `could not select device driver "" with capabilities: [[gpu]]`, why.ToolkitBroken},
+	{"infiniflow/ragflow#9573", notSetUp, sdk.StepAttach, `Error response from daemon: could not select device driver "nvidia" with capabilities: [[gpu]]`, why.ToolkitUnused},
 	{"the same", []string{"nvidia-no-toolkit", "wsl2-native-no-toolkit"}, sdk.StepAttach, `could not select device driver "nvidia" with capabilities: [[gpu]]`, why.NoToolkit},
-	{"the same", rootless, sdk.StepAttach, `could not select device driver "nvidia" with capabilities: [[gpu]]`, why.ToolkitUnused},
+	{"the same, where tools could not be looked for", []string{"facts-late"}, sdk.StepAttach, "unknown or invalid runtime name: nvidia", why.ToolkitBroken},
 	{"canonical/docker-snap#148, NVIDIA/nvidia-docker#1637", snap, sdk.StepAttach, `could not select device driver "" with capabilities: [[gpu]]`, why.SnapNoGPU},
 	{"the same", desktop, sdk.StepAttach, `could not select device driver "" with capabilities: [[gpu]]`, why.SupportOff},
 	{"the same", []string{"windows-rancher-desktop"}, sdk.StepAttach, `could not select device driver "nvidia" with capabilities: [[gpu]]`, why.NoWay},
-	{"verl notes: docker create --runtime=nvidia", native, sdk.StepAttach, "Error response from daemon: unknown or invalid runtime name: nvidia", why.ToolkitUnused},
-	{"Docker before 23", native, sdk.StepAttach, "Error response from daemon: Unknown runtime specified nvidia", why.ToolkitUnused},
+	{"verl notes: docker create --runtime=nvidia", notSetUp, sdk.StepAttach, "Error response from daemon: unknown or invalid runtime name: nvidia", why.ToolkitUnused},
+	{"Docker before 23", notSetUp, sdk.StepAttach, "Error response from daemon: Unknown runtime specified nvidia", why.ToolkitUnused},
 	{"dusty-nv/jetson-containers#1702", native, sdk.StepAttach, chain("invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported. Please use the NVIDIA Container Runtime (e.g. specify the --runtime=nvidia flag) instead."), why.ToolkitMode},
 	{"the same", []string{"jetson-orin"}, sdk.StepAttach, chain("invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported. Please use the NVIDIA Container Runtime (e.g. specify the --runtime=nvidia flag) instead."), why.Jetson},
 
@@ -61,6 +63,7 @@ var nvidiaFailures = []failure{
 	{"NVIDIA/nvidia-docker#614", native, sdk.StepAttach, chain("nvidia-container-cli: ldcache error: open failed: /sbin/ldconfig.real: no such file or directory"), why.ToolkitLinker},
 	{"jianshu.com, as seen in Docker 24", slices.Concat(native, rootless, desktop), sdk.StepAttach, "error during container init: error running hook #1: fork/exec /usr/bin/nvidia-container-runtime-hook: no such file or directory: unknown", why.ToolkitBroken},
 	{"runc's text for a runtime that is gone", native, sdk.StepAttach, `failed to create shim task: OCI runtime create failed: unable to retrieve OCI runtime error (open /run/containerd/io.containerd.runtime.v2.task/moby/1/log.json: no such file or directory): exec: "nvidia-container-runtime": executable file not found in $PATH: unknown`, why.ToolkitBroken},
+	{"the same on a GPU without newer drivers", []string{"nvidia-k80"}, sdk.StepAttach, chain("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver to a newer version, or use an earlier cuda container"), why.OldGPU},
 	{"SyneRBI/PETRIC2#27", slices.Concat(native, desktop), sdk.StepAttach, chain("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver to a newer version, or use an earlier cuda container"), why.NeedsNewer},
 
 	{"NVIDIA/nvidia-container-toolkit#155", windows, sdk.StepAttach, chain("nvidia-container-cli: initialization error: WSL environment detected but no adapters were found"), why.NoAdapters},
@@ -233,6 +236,8 @@ func TestWhatIsNotAboutTheGPUIsLeftToOthers(t *testing.T) {
 		{sdk.StepAttach, "write /var/lib/docker/tmp/x: no space left on device"},
 		{sdk.StepCheck, "exec /rigup-check: exec format error, exit status 2"},
 		{sdk.StepCheck, "cuda version 12.2, driver 535.35.46, 100 % done, 2 devices"},
+		{sdk.StepAttach, `error gathering device information while adding custom device "/dev/fuse": no such file or directory`},
+		{sdk.StepAttach, "mount /dev/shm: permission denied"},
 		{sdk.StepCheck, "Killed"},
 		{sdk.StepCheck, ""},
 	} {
@@ -252,11 +257,14 @@ func TestBareNodesOnWSL2MeanThatNothingBetterWasThere(t *testing.T) {
 		Attach: &sdk.Attach{Kind: sdk.AttachDevices, Nodes: []string{"/dev/dxg"}, Binds: []string{"/usr/lib/wsl"}},
 	}
 	for on, want := range map[string]why.ID{
-		"wsl2-native-no-toolkit": why.NoToolkit, "wsl2-native-nvidia": why.ToolkitUnused, "wsl2-desktop-nvidia": why.SupportOff,
+		"wsl2-native-no-toolkit": why.NoToolkit, "windows-desktop-wsl2-old": why.SupportOff,
 	} {
 		if r := diagnose(t, "nvidia", on, f); r.Reason == nil || r.Reason.ID != string(want) {
 			t.Errorf("%s: %+v", on, r)
 		}
+	}
+	if r := diagnose(t, "nvidia", "wsl2-native-nvidia", f); r.Kind != sdk.Decline {
+		t.Errorf("there was something better, and it failed before: %+v", r)
 	}
 }
 

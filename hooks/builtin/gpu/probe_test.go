@@ -21,7 +21,9 @@ func TestProbesFillWhatFactsLack(t *testing.T) {
 
 		asked := m
 		asked.Probes = nil
-		answer := func(p sdk.Probe, r sdk.ProbeResult) { asked.Probes = append(asked.Probes, sdk.Case{Probe: p, Result: r}) }
+		answer := func(p sdk.Probe, r sdk.ProbeResult) {
+			asked.Probes = append(asked.Probes, sdk.Case{Probe: p, Result: r})
+		}
 		var ours []sdk.PCIDevice
 		for _, d := range m.Facts.PCI.Value {
 			for _, n := range d.Nodes {

@@ -86,7 +86,7 @@ func obstacle(m drm.Machine) *sdk.Reason {
 		return r
 	}
 	f := fill(m.View)
-	if m.Where.Has(why.Desktop | why.Elsewhere) {
+	if byProduct(m.View) {
 		// Containers reach /dev/dxg, but AMD's libraries for it have to come from a distribution of WSL2.
 		return m.Reason(why.DesktopNo, f, m.Why[0])
 	}
@@ -100,6 +100,11 @@ func obstacle(m drm.Machine) *sdk.Reason {
 		return m.Reason(why.NoKFD, f, kfd+" is not there")
 	}
 	return nil
+}
+
+// byProduct reports whether a product on Windows runs the engine.
+func byProduct(v *view.View) bool {
+	return v.Where.Has(why.Windows) && v.Where.Has(why.Desktop|why.Elsewhere)
 }
 
 // withoutDriver is why the driver rules all cards out.

@@ -34,7 +34,7 @@ func refine(v *view.View) func(why.ID, string, why.Fill) why.ID {
 	return func(id why.ID, line string, _ why.Fill) why.ID {
 		noNode := id == why.NodesMissing || id == why.NoKFD
 		switch {
-		case noNode && v.Where.Has(why.Desktop|why.Elsewhere):
+		case noNode && byProduct(v):
 			return why.DesktopNo
 		case noNode && strings.Contains(line, kfd):
 			return why.NoKFD

@@ -97,7 +97,10 @@ func (m machine) attachments() (attach []sdk.Attach, left []string) {
 		case sdk.AttachDevices:
 			// Outside of WSL2 device nodes alone are of no use: the driver's libraries have to come along, and which
 			// they are only NVIDIA's toolkit knows.
-			if _, status := m.Node(drm.DXG); m.Where.Has(why.Windows) && (status == sdk.Known || m.Facts.Host.OS == "windows") {
+			if !m.Where.Has(why.Windows) {
+				continue
+			}
+			if _, status := m.Node(drm.DXG); status != sdk.Absent {
 				unsure = append(unsure, sdk.Attach{Kind: sdk.AttachDevices, Nodes: []string{drm.DXG}, Binds: []string{drm.WSLDir}})
 			}
 		}
@@ -137,13 +140,16 @@ func (m machine) nodesThere() bool {
 // engine's path as it started, which no list of the engine says.
 func (m machine) engineHasDriver() bool {
 	switch {
-	case slices.Contains(m.Facts.Engine.Runtimes, "nvidia"), m.Where.Has(why.Desktop | why.Elsewhere):
+	case m.namesRuntime(), m.Where.Has(why.Desktop | why.Elsewhere):
 		return true
 	case m.Where.Has(why.Snap): // it brings the toolkit along, and names the runtime once it has set that up
 		return false
 	}
 	return m.toolkit() != sdk.Absent
 }
+
+// namesRuntime reports whether somebody has set the toolkit up for this engine.
+func (m machine) namesRuntime() bool { return slices.Contains(m.Facts.Engine.Runtimes, "nvidia") }
 
 // toolkit looks for NVIDIA's container toolkit on this system.
 func (m machine) toolkit() sdk.Status {
@@ -172,7 +178,9 @@ func (m machine) noAttachment() *sdk.Reason {
 		return m.Reason(why.NoWay, f, m.runtimes())
 	case len(found) > 0 && !m.nodesThere():
 		return m.Reason(why.NodesMissing, f, "/dev/nvidiactl is not there")
-	case m.toolkit() != sdk.Known:
+	case m.toolkit() == sdk.Unknown:
+		return m.Reason(why.NoWay, f, m.runtimes())
+	case m.toolkit() == sdk.Absent:
 		return m.Reason(why.NoToolkit, f, m.runtimes())
 	case lacks && slices.Contains(m.Attach(), sdk.AttachCDI):
 		return m.Reason(why.CDIMissing, f, "the engine found no "+resource+" in "+strings.Join(m.Facts.Engine.CDIDirs, ", "))

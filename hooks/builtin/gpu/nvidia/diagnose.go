@@ -110,9 +110,16 @@ func refine(v *view.View) func(why.ID, string, why.Fill) why.ID {
 		bare := v.Failure.Attach != nil && v.Failure.Attach.Kind == sdk.AttachDevices
 		switch id {
 		case why.NotInjected, why.NoDXCore:
-			if bare && !inside {
-				// The nodes of the device alone were handed over, because nothing better was there.
-				return lacking(look(v))
+			// The nodes of the device alone were handed over. If that was because nothing better was there, this is the
+			// reason; else the way that was tried before failed for another one.
+			if m := look(v); bare && !inside && m.namesRuntime() {
+				return ""
+			} else if bare && !inside {
+				return lacking(m)
+			}
+		case why.NeedsNewer:
+			if len(look(v).oldCards()) > 0 {
+				return why.OldGPU
 			}
 		case engineLacks:
 			return lacking(look(v))
@@ -160,8 +167,12 @@ func lacking(m machine) why.ID {
 		return why.NoWay
 	case m.Where.Has(why.Snap):
 		return why.SnapNoGPU
+	case m.namesRuntime():
+		return why.ToolkitBroken // the runtime is set up, and a part of it was not there when the engine started
 	case m.toolkit() == sdk.Known:
 		return why.ToolkitUnused
+	case m.toolkit() == sdk.Unknown:
+		return why.NoWay
 	}
 	return why.NoToolkit
 }

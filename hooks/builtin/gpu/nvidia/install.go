@@ -57,6 +57,8 @@ func fill(v *view.View) why.Fill {
 	if m, _ := v.Module(driver, versionFile); m.Version != "" {
 		f["version"] = m.Version
 		f["major"], _, _ = strings.Cut(m.Version, ".")
+	} else {
+		f["version"] = "470" // the last for the oldest GPUs that containers can use
 	}
 	return f
 }

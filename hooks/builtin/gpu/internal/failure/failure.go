@@ -55,16 +55,21 @@ func Diagnose(v *view.View, vendor Vendor) sdk.Response {
 		fill["what"] = what(f.Step)
 		return sdk.Giving(*v.Reason(why.TimedOut, fill, some(text.Last(f.Output))...))
 	}
-	if text.Pull(f.Output) {
+	id, line, ok := text.Match(f.Output, vendor.Rules...)
+	if !ok && text.Pull(f.Output) {
 		return sdk.No("the image could not be had, which is not about the GPU")
 	}
-	id, line, ok := text.Match(f.Output, append(slices.Clone(vendor.Rules), common, taken(fill["resource"]))...)
+	if !ok {
+		id, line, ok = text.Match(f.Output, common, taken(fill["resource"]))
+	}
 	if ok {
-		fill["node"] = text.Path(line)
 		id = inNode(id, f.Step)
-		if vendor.Refine != nil {
-			id = vendor.Refine(id, line, fill)
+		if fill["node"] = text.Path(line); fill["node"] != "" && !ofGPU(fill["node"]) {
+			id = "" // a device node of something else
 		}
+	}
+	if ok && vendor.Refine != nil {
+		id = vendor.Refine(id, line, fill)
 	}
 	if id == "" {
 		id, line = byStep(f.Step), text.Last(f.Output)
@@ -73,6 +78,11 @@ func Diagnose(v *view.View, vendor Vendor) sdk.Response {
 		return v.Answer(sdk.No("nothing in the output is known"))
 	}
 	return v.Answer(sdk.Giving(*v.Reason(id, fill, some(line)...)))
+}
+
+// ofGPU reports whether a device node is one of those that the hooks hand over.
+func ofGPU(path string) bool {
+	return slices.ContainsFunc([]string{"/dev/nvidia", "/dev/kfd", "/dev/dri", "/dev/dxg"}, func(begin string) bool { return strings.HasPrefix(path, begin) })
 }
 
 // inNode tells what a text about CDI means by where it comes from: the engine's spec, or the node's own.

@@ -165,7 +165,6 @@ var pulls = []Rule{
 	{Has: []string{"failed to pull image"}},
 	{Has: []string{"error pulling image"}},
 	{Has: []string{"no such image"}},
-	{Has: []string{"unable to find image"}},
 	{Has: []string{"x509: "}},
 	{Has: []string{"no such host"}},
 	{Has: []string{"no space left on device"}},

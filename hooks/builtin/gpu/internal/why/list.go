@@ -26,6 +26,7 @@ var machine = []cause{
 	{all, NotFound, "No {vendor} GPU was found on this machine.", []remedy{
 		{0, "if it has one, look at what rigup sees: rigup facts"}}},
 	{NVIDIA, NoWay, "{engine} has none of the ways in which NVIDIA GPUs are handed to containers.", []remedy{
+		{Native | Rootless | Podman, "{toolkit}" + again},
 		{Elsewhere, "use Docker Engine on the system itself (https://docs.docker.com/engine/install) or, on Windows, Docker Desktop"}}},
 	{AMD, DesktopNo, "{engine} cannot hand AMD GPUs to containers on Windows.", []remedy{
 		{Windows, "use Docker Engine inside of an Ubuntu distribution of WSL2 instead, and run rigup there"},

@@ -35,7 +35,10 @@ var engine = []cause{
 		{Desktop, "where there is no such switch: Docker Desktop > Settings > General > Use the WSL 2 based engine" + again},
 		{Windows, "in a Windows terminal: wsl --update" + again}}},
 	{NVIDIA, ToolkitBroken, "{engine} is set up for NVIDIA's container toolkit, but the toolkit's programs are not there.", []remedy{
-		{Native | Rootless | Podman, "{toolkit}" + again},
+		{Linux | Native, "{toolkit}, then sudo systemctl restart docker" + again},
+		{Windows | Native, "{toolkit}, then sudo service docker restart" + again},
+		{Rootless, "{toolkit}, then systemctl --user restart docker" + again},
+		{Podman, "{toolkit}" + again},
 		{Snap, "sudo snap refresh docker && " + snapRestart + again},
 		{Desktop, "restart Docker Desktop; if that does not help, update it" + again}}},
 	{NVIDIA, ToolkitOld, "NVIDIA's container toolkit is too old for the control groups of this system.", []remedy{
