@@ -52,6 +52,7 @@ type asked struct {
 	err    error
 	took   time.Duration
 	peak   int64 // of the child
+	base   int64 // what this process had, below which the system tells no peak of a child
 	heap   uint64
 }
 
@@ -63,11 +64,10 @@ func askOnce(t testing.TB, o Options, module []byte) asked {
 	m := NewModule("test", module)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	resetPeak()
+	a := asked{base: resetPeak()}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	begin := time.Now()
-	var a asked
 	a.answer, a.err = h.Ask(ctx, m, detect())
 	a.took = time.Since(begin)
 	runtime.ReadMemStats(&after)
@@ -99,7 +99,7 @@ func (a asked) hold(t *testing.T, o Options, size int, causes []Cause, text stri
 	if most := l.decode(size) + l.Kill + slow; a.took > most {
 		t.Errorf("took %v, more than %v", a.took, most)
 	}
-	if most := int64(l.Process) + slack; a.peak > most {
+	if most := int64(l.Process) + slack; a.peak > most && a.peak > a.base+a.base/8 {
 		t.Errorf("the child had %d MiB at its peak, more than %d", a.peak>>20, most>>20)
 	}
 	if most := uint64(8<<20 + 3*size); a.heap > most {
@@ -130,6 +130,9 @@ func TestH1ChildAlone(t *testing.T) {
 			continue // the child was alone with it in TestH1Corpus
 		}
 		t.Run(c.name, func(t *testing.T) {
+			if slack > 1<<30 && c.name == "table/at first" {
+				t.Skip("SKIPPED: only the system's limit of memory stops this, and the race detector needs it lifted")
+			}
 			module, o := c.module(), Options{Limits: short(), unchecked: true}
 			a := askOnce(t, o, module)
 			a.hold(t, o, len(module), c.causes, c.text)

@@ -67,6 +67,3 @@ const (
 
 // maxChildren is how many children live at once. One that is idle ends when another module needs one.
 const maxChildren = 4
-
-// slack is how much more than Process the system's own limit allows, so that the child can still say what happened.
-const slack = 112 << 20

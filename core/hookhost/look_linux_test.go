@@ -3,6 +3,7 @@ package hookhost
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,6 +27,7 @@ type view struct {
 	// Inherited are its files that the parent gave it, and Reached is what it could do and should not.
 	Inherited []int
 	Reached   []string
+	Filtered  bool
 }
 
 func look() view {
@@ -54,9 +56,31 @@ func look() view {
 	reached("open a local socket", err)
 	reached("start a program", exec.Command("/bin/true").Run())
 	reached("lift its limits", syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 64, Max: 64}))
-	_, err = syscall.Mmap(-1, 0, 600<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	reached("600 MiB of memory", err)
+	_, err = syscall.Mmap(-1, 0, 400<<20+slack, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	reached("more memory", err)
 	reached("look into its parent", syscall.PtraceAttach(os.Getppid()))
+	const filtering = 2
+	mode, _ := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
+	if v.Filtered = mode == filtering; !v.Filtered {
+		return v
+	}
+	// These would fail without the filter too, or do harm. With it the system does not even look.
+	filtered := func(what string, err error) {
+		if !errors.Is(err, unix.EPERM) {
+			v.Reached = append(v.Reached, what)
+		}
+	}
+	filtered("remove a file", os.Remove("/rigup-look/file"))
+	filtered("make a folder", os.Mkdir("/rigup-look/folder", 0o700))
+	filtered("rename a file", os.Rename("/rigup-look/a", "/rigup-look/b"))
+	filtered("signal others", syscall.Kill(os.Getppid(), 0))
+	_, _, errno := syscall.RawSyscall(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0)
+	filtered("a process of its own", errno)
+	_, err = syscall.Mmap(-1, 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE|syscall.PROT_EXEC, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	filtered("executable memory", err)
+	_, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	filtered("call for a socket", err)
+	filtered("become a program", syscall.Exec("/proc/self/exe", []string{"x", evilArg, "gone"}, nil))
 	return v
 }
 
@@ -82,7 +106,9 @@ func TestH1ChildReachesNothing(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%+v", v)
+	if !v.Filtered {
+		t.Log("SKIPPED the filter of system calls: this system has none")
+	}
 	if len(v.Env) > 0 || v.Folder != "/" || !v.Group || v.Problem != "" || len(v.Reached) > 0 {
 		t.Errorf("the child sees or reaches %+v", v)
 	}

@@ -129,4 +129,3 @@ func endless() {
 
 // hello is a module that answers.
 func hello() Module { return NewModule("hello", w.Echo([]byte(answer))) }
-

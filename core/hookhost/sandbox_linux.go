@@ -1,9 +1,11 @@
 package hookhost
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -35,26 +37,28 @@ func hold(*os.Process, Limits) (release func(), err error) { return func() {}, n
 
 // lower gives up what an interpreter does not need: it cannot open a file or a socket, write a file, gain rights or
 // be looked into, and has room for no more than the limit says. RLIMIT_DATA and not RLIMIT_AS, which counts what the
-// Go runtime only reserves. RLIMIT_NPROC would count every thread of the user and keep Go from starting its own.
+// Go runtime only reserves. RLIMIT_NPROC would count every thread of the user and keep Go from starting its own; that
+// no process is started, and no file removed, is for the filter of system calls.
 func lower(l Limits) error {
-	if err := lowerRights(); err != nil {
-		return err
+	// What a thread gives up here counts for those that it starts, and through the filter for all others.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("close the process to others: %w", err)
 	}
-	return setLimits([]limit{
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new rights: %w", err)
+	}
+	if err := setLimits([]limit{
 		{unix.RLIMIT_DATA, l.Process + slack},
 		{unix.RLIMIT_CORE, 0},
 		{unix.RLIMIT_FSIZE, 0},
 		{unix.RLIMIT_NOFILE, 0},
-	})
-}
-
-func lowerRights() error {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("close the process to others: %w", err)
+	}); err != nil {
+		return err
 	}
-	// Every thread that starts from now on inherits this from the one that starts it.
-	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 && errno != unix.ENOTSUP {
-		return fmt.Errorf("give up new rights: %w", errno)
+	if err := filterCalls(); err != nil && !errors.Is(err, errNoFilter) {
+		return err
 	}
 	return nil
 }
