@@ -100,7 +100,7 @@ func reportHook(h hookstore.Hook) report.Hook {
 	out.ID, out.State, out.File, out.Size = h.ID, string(h.State), h.File, h.Size
 	out.Used = h.State == hookstore.InProgram || h.State == hookstore.Approved
 	out.Unsigned, out.Key = h.Unsigned(), reportKey(h.Signature)
-	out.Changes, out.Problem = h.Changes, h.Problem
+	out.Source, out.Changes, out.Problem = h.Source, h.Changes, h.Problem
 	if h.Size > 0 {
 		out.Digest = h.Digest()
 	}

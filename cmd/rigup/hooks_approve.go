@@ -179,7 +179,7 @@ func approvedText(name string, r hookstore.Review, done hookstore.Done) []string
 		say("%s was removed: this version takes its place.", f)
 	}
 	if done.Kept != "" {
-		say("The list of approved hooks was damaged. It is kept as %s, and begins anew.", done.Kept)
+		out = append(out, hookstore.BegunAnew(done.Kept))
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"rigup.dev/rigup/core/hookstore"
 	"rigup.dev/rigup/core/report"
 )
 
@@ -19,7 +20,7 @@ func (p *program) hooksSwitch(name, usage string, on bool) *cli.Command {
 				return err
 			}
 			id := c.Args().First()
-			changed, err := s.SetEnabled(c.Context, id, on)
+			changed, kept, err := s.SetEnabled(c.Context, id, on)
 			if err != nil {
 				return err
 			}
@@ -40,6 +41,9 @@ func (p *program) hooksSwitch(name, usage string, on bool) *cli.Command {
 			}
 			if h := change.Hook; on && h != nil && !h.Used && h.Problem != nil {
 				change.Text = append(change.Text, h.Problem.Text)
+			}
+			if kept != "" {
+				change.Text = append(change.Text, hookstore.BegunAnew(kept))
 			}
 			return p.tell(cfg, change)
 		},

@@ -37,12 +37,16 @@ func (p *program) removeHook(c *cli.Context) error {
 		_, err := fmt.Fprintln(p.err, "Nothing was removed.")
 		return err
 	}
-	if err := s.Remove(c.Context, r); err != nil {
+	kept, err := s.Remove(c.Context, r)
+	if err != nil {
 		return err
 	}
 	change := report.HookChange{Action: "remove", Changed: true, Files: r.Files, Text: []string{"The hook " + r.Name + " was removed."}}
 	if r.Back != nil {
 		change.Text = append(change.Text, fmt.Sprintf("The built-in %s %s takes its place again.", r.Back.ID, r.Back.Version))
+	}
+	if kept != "" {
+		change.Text = append(change.Text, hookstore.BegunAnew(kept))
 	}
 	return p.tell(cfg, change)
 }

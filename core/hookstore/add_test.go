@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -113,7 +114,9 @@ func TestAddThatWasCutOff(t *testing.T) {
 
 func TestKeepForLater(t *testing.T) {
 	k := newKit(t)
-	r, err := k.ReviewFetched(k.published("1.0.0"), Options{})
+	a := k.published("1.0.0")
+	a.Source = "oci://registry.test/hooks/mtgpu:1.0.0@sha256:0"
+	r, err := k.ReviewFetched(a, Options{})
 	must(t, err)
 	r, err = k.Keep(t.Context(), r)
 	must(t, err)
@@ -121,9 +124,31 @@ func TestKeepForLater(t *testing.T) {
 	if why.Remedy[1] != "rigup hooks approve mtgpu-1.0.0.wasm --accept "+r.Digest() {
 		t.Errorf("%q", why.Remedy)
 	}
-	k.state("mtgpu-1.0.0.wasm", Pending, reason.HookPending)
-	k.approve("mtgpu", Options{})
+	if h := k.state("mtgpu-1.0.0.wasm", Pending, reason.HookPending); h.Source != a.Source {
+		t.Errorf("it came from %q", h.Source)
+	}
+	if e := k.approve("mtgpu", Options{}); e.Source != a.Source {
+		t.Errorf("%+v", e)
+	}
+	if l, err := k.readLock(); err != nil || len(l.Fetched) != 0 {
+		t.Errorf("%+v %v", l, err)
+	}
 	k.wantUsable(builtIns + ", mtgpu 1.0.0")
+	// It was rigup that put the file there, so the next version takes its place.
+	if done := k.add(k.published("1.1.0")); len(done.Removed) != 1 {
+		t.Errorf("%+v", done)
+	}
+	for i := range maxFetched + 3 {
+		a := k.published(fmt.Sprintf("2.0.%d", i))
+		a.Source = "file x.wasm"
+		r, err := k.ReviewFetched(a, Options{})
+		must(t, err)
+		_, err = k.Keep(t.Context(), r)
+		must(t, err)
+	}
+	if l, err := k.readLock(); err != nil || len(l.Fetched) != maxFetched {
+		t.Errorf("%d remembered, %v", len(l.Fetched), err)
+	}
 }
 
 func TestFetchFile(t *testing.T) {

@@ -140,6 +140,7 @@ func (s Store) Approve(ctx context.Context, r Review, accepted string) (Done, er
 		}
 		done.Entry = s.entry(now)
 		l.put(done.Entry)
+		l.forget(now.candidate)
 		return nil
 	})
 	done.Kept = kept
@@ -147,6 +148,11 @@ func (s Store) Approve(ctx context.Context, r Review, accepted string) (Done, er
 		done.Removed = s.supersede(r.Before, done.Entry)
 	}
 	return done, err
+}
+
+// BegunAnew says what became of a damaged lock.
+func BegunAnew(kept string) string {
+	return "The list of approved hooks was damaged. It is kept as " + kept + ", and begins anew."
 }
 
 // Unanswered is the error of an approval that needs a person, and has none.
@@ -190,12 +196,16 @@ func (s Store) Keep(ctx context.Context, r Review) (Review, error) {
 		return r, nil
 	}
 	c := r.candidate
-	_, err := s.change(ctx, func(*lock) (err error) {
+	kept, err := s.change(ctx, func(l *lock) (err error) {
+		l.remember(c)
 		c.file, err = s.place(c)
 		return err
 	})
 	if err != nil {
 		return r, err
+	}
+	if kept != "" {
+		r.Questions = append(r.Questions, BegunAnew(kept))
 	}
 	r.File, r.candidate = c.file, c
 	return r, nil
@@ -302,28 +312,27 @@ func (s Store) Removal(name string) (Removal, error) {
 	return r, nil
 }
 
-// Remove removes it: first from the lock, so that what is left after an interruption is not approved.
-func (s Store) Remove(ctx context.Context, r Removal) error {
-	_, err := s.change(ctx, func(l *lock) error {
+// Remove removes it: first from the lock, so that what is left after an interruption is not approved. A damaged lock
+// is kept under the returned name.
+func (s Store) Remove(ctx context.Context, r Removal) (kept string, err error) {
+	kept, err = s.change(ctx, func(l *lock) error {
 		for _, id := range r.IDs {
 			l.drop(id)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	for _, name := range r.Files {
-		if err := s.delete(name); err != nil {
-			return err
+		if err == nil {
+			err = s.delete(name)
 		}
 	}
-	return nil
+	return kept, err
 }
 
-// SetEnabled switches a hook on or off, by id. It reports whether that changed anything.
-func (s Store) SetEnabled(ctx context.Context, id string, on bool) (changed bool, err error) {
-	_, err = s.change(ctx, func(l *lock) error {
+// SetEnabled switches a hook on or off, by id. It reports whether that changed anything. A damaged lock is kept under
+// the returned name.
+func (s Store) SetEnabled(ctx context.Context, id string, on bool) (changed bool, kept string, err error) {
+	kept, err = s.change(ctx, func(l *lock) error {
 		if e := l.find(id); e != nil {
 			changed = e.Enabled != on
 			e.Enabled = on
@@ -343,7 +352,7 @@ func (s Store) SetEnabled(ctx context.Context, id string, on bool) (changed bool
 		}
 		return nil
 	})
-	return changed, err
+	return changed, kept, err
 }
 
 // notSwitchable is why a hook that is neither approved nor built in cannot be switched on or off.

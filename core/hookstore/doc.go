@@ -61,6 +61,8 @@ type Hook struct {
 	Manifest sdk.Manifest
 	Size     int64 // of the file, in bytes
 	Sum      [sha256.Size]byte
+	// Source is where a file came from that waits for approval, as in an Entry.
+	Source string
 	// Module may run. It is there only for hooks that are used.
 	Module hookhost.Module
 	// Entry is what the lock says about the id; nil when it says nothing.

@@ -246,6 +246,26 @@ func TestH2_NothingOfAnEditedLockCounts(t *testing.T) {
 			k.wantUsable(builtIns + ", mtgpu 1.0.0")
 		})
 	}
+	// Whatever changes it first says what became of it.
+	for name, change := range map[string]func(k *kit) (string, error){
+		"switching": func(k *kit) (string, error) {
+			_, kept, err := k.SetEnabled(t.Context(), "nvidia", false)
+			return kept, err
+		},
+		"removing": func(k *kit) (string, error) { return k.Remove(t.Context(), Removal{Name: "x"}) },
+		"keeping": func(k *kit) (string, error) {
+			r, err := k.ReviewFetched(k.published("1.0.0"), Options{})
+			must(t, err)
+			r, err = k.Keep(t.Context(), r)
+			return r.Questions[len(r.Questions)-1], err
+		},
+	} {
+		k := newKit(t)
+		k.put(LockFile, []byte("damaged"))
+		if kept, err := change(k); err != nil || !strings.Contains(kept, LockFile+".damaged-") {
+			t.Errorf("%s: %q %v", name, kept, err)
+		}
+	}
 }
 
 // An entry that is well formed and says other things than the approved file is no approval.
@@ -312,7 +332,7 @@ func TestH2_LockThatCannotBeReplaced(t *testing.T) {
 		t.Errorf("%+v", v.Problems)
 	}
 	k.wantUsable(builtIns)
-	_, err = k.SetEnabled(t.Context(), "nvidia", false)
+	_, _, err = k.SetEnabled(t.Context(), "nvidia", false)
 	wantReason(t, err, reason.StateNewer)
 	if got, _ := os.ReadFile(k.path(LockFile)); !bytes.Equal(got, newer) {
 		t.Error("the lock of a newer rigup was changed")

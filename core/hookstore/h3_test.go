@@ -144,7 +144,7 @@ func TestH3_AnotherKeyIsRefused(t *testing.T) {
 	// The way that the remedy names.
 	r, err := k.Removal("mtgpu.wasm")
 	must(t, err)
-	must(t, k.Remove(t.Context(), r))
+	k.remove(r)
 	k.approve("mtgpu", Options{})
 	k.wantUsable(builtIns + ", mtgpu 1.1.0")
 }
@@ -330,13 +330,13 @@ func TestH3_InPlaceOfABuiltIn(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	// Switched off means off: the built-in one does not come back behind the owner's back.
-	changed, err := k.SetEnabled(t.Context(), "nvidia", false)
+	changed, _, err := k.SetEnabled(t.Context(), "nvidia", false)
 	must(t, err)
 	if !changed {
 		t.Error("nothing changed")
 	}
 	k.wantUsable("native 1.0.0")
-	_, err = k.SetEnabled(t.Context(), "nvidia", true)
+	_, _, err = k.SetEnabled(t.Context(), "nvidia", true)
 	must(t, err)
 	// A file that is not the approved one any more takes no place.
 	k.put("my.wasm", []byte("swapped"))
@@ -346,7 +346,7 @@ func TestH3_InPlaceOfABuiltIn(t *testing.T) {
 	if rm.Back == nil || !slices.Equal(rm.Files, []string{"my.wasm"}) {
 		t.Errorf("%+v", rm)
 	}
-	must(t, k.Remove(t.Context(), rm))
+	k.remove(rm)
 	k.wantUsable(builtIns)
 	_, err = k.Removal("nvidia")
 	wantReason(t, err, reason.HookInProgram)
@@ -380,22 +380,22 @@ func TestH3_TheNameOfAPublisherIsNoProof(t *testing.T) {
 func TestSwitching(t *testing.T) {
 	k := newKit(t)
 	k.drop("mtgpu.wasm", manifest("mtgpu 1.0.0"), k.key)
-	_, err := k.SetEnabled(t.Context(), "mtgpu", true)
+	_, _, err := k.SetEnabled(t.Context(), "mtgpu", true)
 	wantReason(t, err, reason.HookPending)
-	_, err = k.SetEnabled(t.Context(), "none", true)
+	_, _, err = k.SetEnabled(t.Context(), "none", true)
 	wantReason(t, err, reason.HookNotFound)
 	k.approve("mtgpu", Options{})
 	for _, id := range []string{"native", "mtgpu"} {
 		for _, on := range []bool{false, false, true, true} {
 			was := strings.Contains(k.usable(), id)
-			changed, err := k.SetEnabled(t.Context(), id, on)
+			changed, _, err := k.SetEnabled(t.Context(), id, on)
 			if err != nil || changed != (was != on) || strings.Contains(k.usable(), id) != on {
 				t.Errorf("%s %v: %v %v, %s", id, on, changed, err, k.usable())
 			}
 		}
 	}
 	// An update does not switch on what was switched off.
-	_, err = k.SetEnabled(t.Context(), "mtgpu", false)
+	_, _, err = k.SetEnabled(t.Context(), "mtgpu", false)
 	must(t, err)
 	k.drop("mtgpu.wasm", manifest("mtgpu 1.1.0"), k.key)
 	if e := k.approve("mtgpu", Options{}); e.Enabled {
@@ -416,18 +416,18 @@ func TestRemoval(t *testing.T) {
 	if len(r.IDs) != 0 || !slices.Equal(r.Files, []string{"next.wasm"}) {
 		t.Errorf("%+v", r)
 	}
-	must(t, k.Remove(t.Context(), r))
+	k.remove(r)
 	k.wantUsable(builtIns + ", mtgpu 1.0.0")
 	r, err = k.Removal("link.wasm")
 	must(t, err)
-	must(t, k.Remove(t.Context(), r))
+	k.remove(r)
 	if _, err := os.Stat(k.path("outside")); err != nil {
 		t.Error("C2: a link was followed")
 	}
 	r, err = k.Removal("mtgpu")
 	must(t, err)
-	must(t, k.Remove(t.Context(), r))
-	must(t, k.Remove(t.Context(), r)) // once more is no error
+	k.remove(r)
+	k.remove(r) // once more is no error
 	k.wantUsable(builtIns)
 	left, err := os.ReadDir(k.Dir)
 	must(t, err)

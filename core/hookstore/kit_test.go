@@ -105,6 +105,12 @@ func (k *kit) approve(name string, o Options) Entry {
 	return done.Entry
 }
 
+func (k *kit) remove(r Removal) {
+	k.t.Helper()
+	_, err := k.Remove(k.t.Context(), r)
+	must(k.t, err)
+}
+
 // one is the only hook of the folder.
 func (k *kit) one() Hook {
 	k.t.Helper()

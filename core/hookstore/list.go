@@ -143,7 +143,7 @@ func (h *Hook) approved(c candidate) {
 
 // wait makes h a hook that waits for a person.
 func (h *Hook) wait(r Review, err error) {
-	h.Signature, h.State = r.Signature, Pending
+	h.Signature, h.Source, h.State = r.Signature, r.Source, Pending
 	switch {
 	case r.Before != nil && r.age > 0:
 		h.State = Update

@@ -58,6 +58,40 @@ type lock struct {
 	Hooks []Entry `json:"hooks"` // by id
 	// Off are the ids of built-in hooks that were switched off.
 	Off []string `json:"off,omitempty"`
+	// Fetched says where files came from that rigup put into the folder and nobody has approved yet.
+	Fetched []fetched `json:"fetched,omitempty"`
+}
+
+// fetched is the source of a file, by its bytes: a name can be that of another file tomorrow.
+type fetched struct {
+	SHA256 string `json:"sha256"`
+	Source string `json:"source"`
+}
+
+// maxFetched bounds what is remembered of files that wait; the oldest are forgotten.
+const maxFetched = 32
+
+// source is where a candidate came from.
+func (l lock) source(c candidate) string {
+	if c.source == SourceFolder {
+		for _, f := range l.Fetched {
+			if "sha256:"+f.SHA256 == digest(c.sum) {
+				return f.Source
+			}
+		}
+	}
+	return c.source
+}
+
+// remember keeps the source of a fetched file until it is approved, forget ends that.
+func (l *lock) remember(c candidate) {
+	l.forget(c)
+	l.Fetched = append(l.Fetched, fetched{hex.EncodeToString(c.sum[:]), c.source})
+	l.Fetched = l.Fetched[max(0, len(l.Fetched)-maxFetched):]
+}
+
+func (l *lock) forget(c candidate) {
+	l.Fetched = slices.DeleteFunc(l.Fetched, func(f fetched) bool { return "sha256:"+f.SHA256 == digest(c.sum) })
 }
 
 // envelope is the file. The sum finds edits and damage that are still valid JSON. It keeps nobody out who means
@@ -201,6 +235,11 @@ func (l lock) valid() error {
 			return fmt.Errorf("the entry of the hook %s is not complete", e.ID)
 		}
 		ids[e.ID], files[e.File] = true, true
+	}
+	for _, f := range l.Fetched {
+		if !sumForm.MatchString(f.SHA256) || f.Source == "" {
+			return fmt.Errorf("the source of the file %q is not complete", f.SHA256)
+		}
 	}
 	for _, id := range l.Off {
 		if !idForm.MatchString(id) {

@@ -43,11 +43,11 @@ func TestAnotherRigupAtWork(t *testing.T) {
 	other := flock.New(filepath.Join(k.Dir, ".lock"))
 	must(t, other.Lock())
 	k.patience = 50 * time.Millisecond
-	_, err := k.SetEnabled(t.Context(), "nvidia", false)
+	_, _, err := k.SetEnabled(t.Context(), "nvidia", false)
 	wantReason(t, err, reason.HookBusy)
 	k.state("mtgpu.wasm", Pending, reason.HookPending) // looking needs no lock
 	must(t, other.Unlock())
-	_, err = k.SetEnabled(t.Context(), "nvidia", false)
+	_, _, err = k.SetEnabled(t.Context(), "nvidia", false)
 	must(t, err)
 }
 

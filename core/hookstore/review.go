@@ -101,7 +101,7 @@ func (r Review) Digest() string { return digest(r.candidate.sum) }
 // approved.
 func (s Store) judge(c candidate, l lock, o Options) (Review, error) {
 	before := l.find(c.manifest.ID)
-	r := Review{Manifest: c.manifest, File: c.file, Source: c.source, Size: int64(len(c.bytes)), Before: before, candidate: c, options: o}
+	r := Review{Manifest: c.manifest, File: c.file, Source: l.source(c), Size: int64(len(c.bytes)), Before: before, candidate: c, options: o}
 	if b := s.builtIn(c.manifest.ID); b != nil && before == nil {
 		r.Replaces = b
 	}

@@ -118,8 +118,9 @@ func isCommand(s string) bool {
 	case "sudo":
 		return true
 	case "rigup", "docker", "kubectl", "helm":
-		// The commands in remedies end with a flag's value, a name or a path; a sentence has a verb after it.
-		return len(strings.Fields(rest)) <= 6 && !strings.ContainsAny(rest, ",:;") || strings.Contains(rest, "--context") || strings.Contains(rest, "--accept sha256:")
+		// The commands in remedies end with a flag's value, a name or a path; a sentence has a verb after it. hooks add
+		// and approve go with addresses and digests.
+		return len(strings.Fields(rest)) <= 6 && !strings.ContainsAny(rest, ",:;") || strings.Contains(rest, "--context") || strings.HasPrefix(rest, "hooks a")
 	}
 	return false
 }
