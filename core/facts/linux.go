@@ -76,33 +76,36 @@ func (o Observer) linuxDistro(context.Context) (sdk.Distro, error) {
 	return d, nil
 }
 
-// wsl recognises the kernels of both versions: 4.4.0-19041-Microsoft is version 1's, 5.15.153.1-microsoft-standard-WSL2
-// version 2's. Where the owner built a kernel, what WSL mounts gives it away.
-func (o Observer) wsl(ctx context.Context) (sdk.WSL, error) {
-	kernel, err := o.osrelease(ctx)
-	if err != nil && !rooted.Missing(err) {
+// wsl is what is known inside of WSL.
+func (o Observer) wsl(context.Context) (sdk.WSL, error) {
+	version, err := o.wslVersion()
+	if err != nil {
 		return sdk.WSL{}, err
 	}
-	w := sdk.WSL{Distro: o.Private.Clean(o.env("WSL_DISTRO_NAME"))}
-	switch low := strings.ToLower(kernel); {
-	case strings.Contains(low, "microsoft-standard"), strings.Contains(low, "wsl2"):
-		w.Version = 2
-	case strings.HasSuffix(kernel, "-Microsoft"):
-		w.Version = 1
-	default:
-		for _, p := range []string{"/run/WSL", "/usr/lib/wsl/lib"} {
-			if ok, err := o.root().Exists(p); err != nil {
-				return w, err
-			} else if ok {
-				w.Version = 2
-			}
-		}
-	}
-	if w.Version == 0 {
-		return w, fs.ErrNotExist
-	}
+	w := sdk.WSL{Version: version, Distro: o.Private.Clean(o.env("WSL_DISTRO_NAME"))}
 	w.Drivers, err = o.storedDrivers()
 	return w, err
+}
+
+// wslVersion recognises the kernels of both versions: 4.4.0-19041-Microsoft is version 1's,
+// 5.15.153.1-microsoft-standard-WSL2 version 2's. Where the owner built a kernel, what WSL mounts gives it away.
+func (o Observer) wslVersion() (int, error) {
+	kernel, err := o.line("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return 0, err
+	}
+	switch low := strings.ToLower(kernel); {
+	case strings.Contains(low, "microsoft-standard"), strings.Contains(low, "wsl2"):
+		return 2, nil
+	case strings.HasSuffix(kernel, "-Microsoft"):
+		return 1, nil
+	}
+	for _, p := range []string{"/run/WSL", "/usr/lib/wsl/lib"} {
+		if ok, err := o.root().Exists(p); ok || err != nil {
+			return 2, err
+		}
+	}
+	return 0, fs.ErrNotExist
 }
 
 var (

@@ -102,7 +102,7 @@ func (o Observer) Machine(ctx context.Context, globs []string) Machine {
 	all.Go(func() { m.Devices = Within(ctx, o.limit(), s.devices) })
 	all.Go(func() { m.Modules = Within(ctx, o.limit(), s.modules) })
 	all.Go(func() { m.Libraries = Within(ctx, o.limit(), s.libraries) })
-	all.Go(func() { m.Tools = Of(o.tools(ctx)) })
+	all.Go(func() { m.Tools = o.tools(ctx) })
 	all.Go(func() { m.Watches = Within(ctx, o.limit(), o.watches) })
 	all.Wait()
 	return m

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"runtime"
 	"strings"
@@ -59,9 +58,10 @@ const toolLimit = 5 * time.Second
 // shortOutput is how much of a tool's complaint is kept.
 const shortOutput = 400
 
-// tools asks every tool that is installed, at the same time.
-func (o Observer) tools(ctx context.Context) []sdk.Tool {
-	answers := make([]*sdk.Tool, len(vendorTools))
+// tools asks every tool that is installed, at the same time. They are unknown together: a tool that could not be
+// looked for is neither there nor not there.
+func (o Observer) tools(ctx context.Context) Fact[[]sdk.Tool] {
+	answers := make([]Fact[sdk.Tool], len(vendorTools))
 	var all sync.WaitGroup
 	for i, t := range vendorTools {
 		all.Go(func() { answers[i] = o.tool(ctx, t) })
@@ -69,31 +69,31 @@ func (o Observer) tools(ctx context.Context) []sdk.Tool {
 	all.Wait()
 	var found []sdk.Tool
 	for _, t := range answers {
-		if t != nil {
-			found = append(found, *t)
+		switch t.Status {
+		case Known:
+			found = append(found, t.Value)
+		case Unknown:
+			return Not[[]sdk.Tool](t.Why)
 		}
 	}
-	return found
+	return Of(found)
 }
 
-// tool asks one tool; nil: it is not installed.
-func (o Observer) tool(ctx context.Context, t vendorTool) *sdk.Tool {
+// tool asks one tool. One that is not installed is absent, one that fails is known.
+func (o Observer) tool(ctx context.Context, t vendorTool) Fact[sdk.Tool] {
 	ctx, cancel := context.WithTimeout(ctx, toolLimit)
 	defer cancel()
-	p, err := o.Programs().Find(t.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	path := Within(ctx, toolLimit, func(context.Context) (string, error) { return o.Programs().Find(t.name) })
+	if !path.Known() {
+		return Fact[sdk.Tool]{Status: path.Status, Why: path.Why}
 	}
-	out := &sdk.Tool{Name: t.name, Path: p}
-	if err != nil {
-		out.Output = "rigup could not look for it: " + Why(err)
-		return out
-	}
+	p := path.Value
+	out := sdk.Tool{Name: t.name, Path: p}
 	for _, q := range t.ask {
 		r := program.Run(ctx, program.Call{Root: o.root(), Path: p, Args: strings.Fields(q.args), Env: o.ToolEnv(), Limit: toolLimit, Max: small})
 		if m := q.version.FindStringSubmatch(r.Output); m != nil && r.Err == nil && r.Exit == 0 {
 			out.Version, out.Output = m[1], ""
-			return out
+			break
 		}
 		if complaint := o.complaint(r); out.Output == "" || complaint != "" {
 			out.Output = complaint
@@ -102,7 +102,7 @@ func (o Observer) tool(ctx context.Context, t vendorTool) *sdk.Tool {
 			break
 		}
 	}
-	return out
+	return Of(out)
 }
 
 // complaint is what a tool said instead of a version.
@@ -144,7 +144,12 @@ func (o Observer) Programs() program.Search {
 	} else {
 		s.Dirs = []string{"/usr/bin", "/usr/local/bin", "/usr/sbin", "/bin", "/usr/lib/wsl/lib", "/opt/rocm*/bin", "/usr/local/cuda*/bin", "/opt/nvidia/bin", "/snap/bin"}
 	}
-	s.Dirs = append(s.Dirs, program.PathDirs(o.env("PATH"))...)
+	for _, d := range program.PathDirs(o.env("PATH")) {
+		// WSL adds Windows' directories, which are slow to look into and hold no program of Linux.
+		if o.env("WSL_DISTRO_NAME") == "" || !strings.HasPrefix(d, "/mnt/") {
+			s.Dirs = append(s.Dirs, d)
+		}
+	}
 	return s
 }
 

@@ -92,7 +92,7 @@ func TestE1_AToolThatHangsSaysSo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	got := o.tools(ctx)
-	if want := []sdk.Tool{{Name: "clinfo", Path: "/usr/bin/clinfo", Output: "no answer within 5 s"}}; !reflect.DeepEqual(got, want) {
+	if want := Of([]sdk.Tool{{Name: "clinfo", Path: "/usr/bin/clinfo", Output: "no answer within 5 s"}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -100,7 +100,25 @@ func TestE1_AToolThatHangsSaysSo(t *testing.T) {
 func TestALongComplaintIsShortened(t *testing.T) {
 	o := tree(t, with(map[string]string{"usr/bin/clinfo!": "i=0; while [ $i -lt 200 ]; do echo no platform $i; i=$((i+1)); done; exit 1"}))
 	got := o.tools(t.Context())
-	if len(got) != 1 || len(got[0].Output) != shortOutput+len(" ...") || !strings.HasPrefix(got[0].Output, "no platform 0\nno platform 1\n") {
+	if len(got.Value) != 1 || len(got.Value[0].Output) != shortOutput+len(" ...") || !strings.HasPrefix(got.Value[0].Output, "no platform 0\nno platform 1\n") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Windows' directories are not looked into from WSL, nor do those count that cannot be read.
+func TestWhereToolsAreLookedFor(t *testing.T) {
+	o := tree(t, with(map[string]string{"mnt/c/tools/clinfo!": "echo 3.0", "opt/loop": "->loop"}))
+	env := map[string]string{"PATH": "/mnt/c/tools"}
+	o.Env = func(n string) string { return env[n] }
+	if got := o.tools(t.Context()); len(got.Value) != 1 {
+		t.Errorf("%+v", got)
+	}
+	env["WSL_DISTRO_NAME"] = "Ubuntu"
+	if got := o.tools(t.Context()); !got.Known() || len(got.Value) != 0 {
+		t.Errorf("%+v", got)
+	}
+	env["PATH"] = "/opt/loop"
+	if got := o.tools(t.Context()); got.Status != Unknown {
+		t.Errorf("what could not be looked for is not absent: %+v", got)
 	}
 }

@@ -41,9 +41,12 @@ func hypervisor(vendor, product string, flag bool) string {
 }
 
 // linuxVirtual names the hypervisor under a Linux system.
-func (o Observer) linuxVirtual(ctx context.Context) (string, error) {
-	if w, err := o.wsl(ctx); err == nil && w.Version > 0 {
-		return "", fs.ErrNotExist // its machine is the Windows machine
+func (o Observer) linuxVirtual(context.Context) (string, error) {
+	if _, err := o.wslVersion(); !rooted.Missing(err) {
+		if err == nil {
+			err = fs.ErrNotExist // its machine is the Windows machine
+		}
+		return "", err
 	}
 	if kind, err := o.line("/sys/hypervisor/type"); kind != "" || err != nil {
 		return kind, err

@@ -106,14 +106,13 @@ type Search struct {
 }
 
 // Find returns the path of a program, as seen from the root. One that is nowhere is fs.ErrNotExist; where a directory
-// could not be read, that is the error.
+// could not be read, that is the error. What this user may not look into, this user cannot run either.
 func (s Search) Find(name string) (string, error) {
 	var unseen error
 	for _, pattern := range s.Dirs {
 		found, err := s.Root.Glob(path.Join(pattern, name+s.Suffix))
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			unseen = err
-			continue
 		}
 		slices.Reverse(found) // of several versions the latest
 		for _, p := range found {
