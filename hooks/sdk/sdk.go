@@ -149,11 +149,7 @@ func Main(hooks map[string]Hook) {
 // Serve answers one request.
 func Serve(in io.Reader, out io.Writer, hooks map[string]Hook) error {
 	var req Request
-	doc, err := io.ReadAll(in)
-	if err == nil {
-		err = readLean(doc, &req)
-	}
-	if err != nil {
+	if err := readPlain(in, &req); err != nil {
 		return fmt.Errorf("read the request: %w", err)
 	}
 	hook, ok := hooks[req.Hook]
@@ -165,7 +161,7 @@ func Serve(in io.Reader, out io.Writer, hooks map[string]Hook) error {
 	if !ok {
 		return fmt.Errorf("there is no hook %q in this module", req.Hook)
 	}
-	b, err := writeLean(hook(req))
+	b, err := writePlain(hook(req))
 	if err != nil {
 		return fmt.Errorf("write the response: %w", err)
 	}
