@@ -8,15 +8,27 @@ const again = ", then: rigup install"
 // newNode is for what is wrong inside of the cluster's node and goes away with a new one.
 const newNode = "rigup install --recreate makes the cluster's node anew; data and everything in the cluster stay"
 
-// docs of the vendors, where no single command fits.
+// driverPage is where NVIDIA's drivers are.
+const driverPage = "https://www.nvidia.com/drivers"
+
+// Commands that make an engine use NVIDIA's toolkit.
 const (
-	toolkitDocs = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
-	driverPage  = "https://www.nvidia.com/drivers"
+	configure         = "sudo nvidia-ctk runtime configure --runtime=docker && "
+	configureNative   = configure + "sudo systemctl restart docker"
+	configureWSL      = configure + "sudo service docker restart" // many WSL distributions run without systemd
+	configureRootless = "nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json && systemctl --user restart docker"
+	noCgroups         = "sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"
+	cdiGenerate       = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+	snapRestart       = "sudo snap restart docker" // it looks for the driver, and sets its own toolkit up, when it starts
 )
 
-// machine, engine and use are the closed list: what is wrong with the machine, with the engine, and with the use of a
-// GPU. A test holds that each is provoked by a machine of the corpus, or by the raw text of a failure.
-var machine = []cause{
+// withoutSpec is for GPUs that need no CDI spec of the engine's.
+const withoutSpec = "remove the spec of {vendor} GPUs from the directories for CDI specs, or make it anew: rigup needs none, device nodes do as well" + again
+
+// causes is the closed list. A test holds that each is provoked by a machine of the corpus, or by the raw text of a
+// failure.
+var causes = []cause{
+	// The machine and its driver.
 	{all, NoDXG, "Windows does not show WSL2 its GPU: the device /dev/dxg is not there.", []remedy{
 		{Windows, "in a Windows terminal: wsl --update, then wsl --shutdown; start the engine again" + again},
 		{Windows, "install the current {vendor} driver for Windows and restart Windows" + again}}},
@@ -24,7 +36,7 @@ var machine = []cause{
 		{Linux, "to use it here, take it out of the {driver} settings (kernel command line and /etc/modprobe.d) and reboot" + again},
 		{Linux, "to use it where it is, run rigup in the virtual machine that has it"}}},
 	{all, NotFound, "No {vendor} GPU was found on this machine.", []remedy{
-		{0, "if it has one, look at what rigup sees: rigup facts"}}},
+		{Anywhere, "if it has one, look at what rigup sees: rigup facts"}}},
 	{NVIDIA, NoWay, "{engine} has none of the ways in which NVIDIA GPUs are handed to containers.", []remedy{
 		{Native | Rootless | Podman, "{toolkit}" + again},
 		{Elsewhere, "use Docker Engine on the system itself (https://docs.docker.com/engine/install) or, on Windows, Docker Desktop"}}},
@@ -75,7 +87,7 @@ var machine = []cause{
 	{NVIDIA, NoWSLLibraries, "The NVIDIA driver of Windows brings no libraries into WSL2: it is too old for that, or not complete.", []remedy{
 		{Windows, "install the current NVIDIA driver for Windows (" + driverPage + "), then in a Windows terminal: wsl --shutdown" + again}}},
 	{NVIDIA, OldGPU, "This NVIDIA GPU is from before 2014: no driver after {version} runs it, and no image with CUDA 12 or later runs on it.", []remedy{
-		{0, "use images with CUDA 11.4 or earlier"}}},
+		{Anywhere, "use images with CUDA 11.4 or earlier"}}},
 	{NVIDIA, LinuxInWSL, "An NVIDIA driver for Linux is installed in this WSL distribution; it hides the one that Windows brings.", []remedy{
 		{Windows, "remove its packages (libnvidia-compute, libcuda1, nvidia-driver): with WSL2 only Windows needs a driver"}}},
 	{NVIDIA, NodesMissing, "The NVIDIA driver is loaded, but its device nodes are missing from /dev.", []remedy{
@@ -92,13 +104,159 @@ var machine = []cause{
 	{AMD, KFDRefuses, "The kernel cannot compute on this AMD GPU.", []remedy{
 		{Linux, "sudo dmesg | grep kfd says why: GPUs of the generation before Vega need an older system, the newest ones a newer kernel"}}},
 	{AMD, Unofficial, "AMD does not support ROCm on every GPU, and {model} is not among those that it names: programs may refuse it.", []remedy{
-		{0, "for some programs it helps to set HSA_OVERRIDE_GFX_VERSION to the next similar GPU, for example 10.3.0 or 11.0.0"}}},
+		{Anywhere, "for some programs it helps to set HSA_OVERRIDE_GFX_VERSION to the next similar GPU, for example 10.3.0 or 11.0.0"}}},
 	{NVIDIA | AMD, TooOldGPU, "This {vendor} GPU is too old to compute in containers.", []remedy{
-		{0, "jobs run on the CPU here; training needs a GPU of 2017 or later"}}},
+		{Anywhere, "jobs run on the CPU here; training needs a GPU of 2017 or later"}}},
 	{Intel, OtherDriverLeft, "The Intel GPUs of this machine have two different drivers; only those with {driver} are used.", []remedy{
 		{Linux, "to use them all, let one driver run them: i915.force_probe and xe.force_probe on the kernel command line choose"}}},
 	{NVIDIA, Jetson, "This is an NVIDIA Jetson: its GPU is a part of the chip, and rigup cannot hand it to a cluster.", []remedy{
 		{Linux, "single containers can have it: docker run --runtime nvidia; rigup's cluster here runs on the CPU"}}},
 	{NVIDIA, MIGMixed, "Some of the GPUs are cut into slices (MIG) and others are whole: a job that asks for one gets either.", []remedy{
 		{Linux, "make them all whole with sudo nvidia-smi -mig 0, or cut them all: sudo nvidia-smi mig -lgip shows how"}}},
+
+	// The engine.
+	{NVIDIA, NoToolkit, "{engine} cannot reach the GPU: NVIDIA's container toolkit is not installed.", []remedy{
+		{Linux | Native, "{toolkit}, then " + configureNative + again},
+		{Windows | Native, "{toolkit}, then " + configureWSL + again},
+		{Rootless, "{toolkit}, then " + configureRootless + again},
+		{Rootless, "without root rights the toolkit must leave control groups alone: " + noCgroups},
+		{Podman, "{toolkit}, then " + cdiGenerate + again}}},
+	{NVIDIA, ToolkitUnused, "NVIDIA's container toolkit is installed, but {engine} does not use it.", []remedy{
+		{Linux | Native, configureNative + again},
+		{Windows | Native, configureWSL + again},
+		{Rootless, configureRootless + again},
+		{Podman, cdiGenerate + again}}},
+	{NVIDIA, SnapNoGPU, "Docker out of the snap did not set up its GPU support when it started.", []remedy{
+		{Snap, snapRestart + again},
+		{Snap, "if that does not help: sudo snap refresh docker, and sudo snap unset docker nvidia-support.disabled"},
+		{Snap, "or use Docker's own packages in place of the snap: https://docs.docker.com/engine/install"}}},
+	{NVIDIA, SupportOff, "Docker can't reach the GPU: the engine has no GPU support turned on.", []remedy{
+		{Desktop, "Docker Desktop > Settings > Resources > Advanced > Enable GPU support" + again},
+		{Desktop, "where there is no such switch: Docker Desktop > Settings > General > Use the WSL 2 based engine" + again},
+		{Windows, "in a Windows terminal: wsl --update" + again}}},
+	{NVIDIA, ToolkitBroken, "{engine} is set up for NVIDIA's container toolkit, but the toolkit's programs are not there.", []remedy{
+		{Linux | Native, "{toolkit}, then sudo systemctl restart docker" + again},
+		{Windows | Native, "{toolkit}, then sudo service docker restart" + again},
+		{Rootless, "{toolkit}, then systemctl --user restart docker" + again},
+		{Podman, "{toolkit}" + again},
+		{Snap, "sudo snap refresh docker && " + snapRestart + again},
+		{Desktop, "restart Docker Desktop; if that does not help, update it" + again}}},
+	{NVIDIA, ToolkitOld, "NVIDIA's container toolkit is too old for the control groups of this system.", []remedy{
+		{Native | Rootless | Podman, "{toolkit} in its current version" + again},
+		{Snap, "sudo snap refresh docker" + again},
+		{Desktop, "update Docker Desktop" + again}}},
+	{NVIDIA, ToolkitMode, "NVIDIA's container toolkit is set to a mode that does not answer to the engine's way of asking for GPUs.", []remedy{
+		{Native, "sudo nvidia-ctk config --set nvidia-container-runtime.mode=auto --in-place && sudo systemctl restart docker" + again},
+		{Rootless, "sudo nvidia-ctk config --set nvidia-container-runtime.mode=auto --in-place && systemctl --user restart docker" + again},
+		{Snap, snapRestart + again}}},
+	{NVIDIA, ToolkitLinker, "NVIDIA's container toolkit looks for ldconfig in a place where this system does not have it.", []remedy{
+		{Native | Rootless | Podman, "sudo nvidia-ctk config --set nvidia-container-cli.ldconfig=@/sbin/ldconfig --in-place" + again},
+		{Snap, "sudo snap refresh docker" + again}}},
+	{NVIDIA, Cgroups, "NVIDIA's container toolkit may not change the control groups of containers here.", []remedy{
+		{Rootless, noCgroups + " && systemctl --user restart docker" + again},
+		{Native, noCgroups + " && sudo systemctl restart docker" + again},
+		{Podman, noCgroups + again},
+		{Rootless | Native | Podman, "if no-cgroups is set already, update the toolkit: version 1.18.0 does not heed it"}}},
+	{NVIDIA, NoAdapters, "WSL2 shows the engine no NVIDIA GPU.", []remedy{
+		{Windows, "in a Windows terminal: wsl --update, then wsl --shutdown; start the engine again" + again},
+		{Windows, "install the current NVIDIA driver for Windows (" + driverPage + ") and restart Windows" + again}}},
+	{NVIDIA, Blocked, "Windows does not let WSL2 use the GPU.", []remedy{
+		{Windows, "in a Windows terminal: wsl --update, then wsl --shutdown; start the engine again" + again},
+		{Windows, "install the current NVIDIA driver for Windows (" + driverPage + ") and restart Windows" + again},
+		{Windows, "a GPU for servers has to be in WDDM mode: as administrator nvidia-smi -fdm 0, then restart Windows"}}},
+	{AMD | Intel, CDIMissing, "{engine} knows no CDI device {device}.", []remedy{
+		{Anywhere, withoutSpec}}},
+	{AMD | Intel, CDIStale, "The description of the {vendor} GPU that {engine} uses (its CDI spec) names files which are not there.", []remedy{
+		{Anywhere, withoutSpec}}},
+	{NVIDIA, CDIMissing, "{engine} knows no CDI device {device}.", []remedy{
+		{Native | Podman, cdiGenerate + again},
+		{Rootless, cdiGenerate + " && systemctl --user restart docker" + again},
+		{Snap, snapRestart + again},
+		{Desktop, "restart Docker Desktop" + again}}},
+	{NVIDIA, CDIStale, "The description of the GPU that {engine} uses (its CDI spec) names files which are not there: it is older than the driver.", []remedy{
+		{Native | Podman, cdiGenerate + again},
+		{Rootless, cdiGenerate + " && systemctl --user restart docker" + again},
+		{Snap, snapRestart + again},
+		{Desktop, "restart Docker Desktop" + again}}},
+	{all, CDIOff, "{engine} does not take CDI devices.", []remedy{
+		{Native, "update Docker to version 28.2 or later; or add \"cdi\": true under \"features\" in /etc/docker/daemon.json and restart it" + again},
+		{Rootless, "update Docker to version 28.2 or later; or add \"cdi\": true under \"features\" in ~/.config/docker/daemon.json and systemctl --user restart docker" + again},
+		{Snap, "sudo snap refresh docker" + again},
+		{Desktop, "Docker Desktop > Settings > Docker Engine: add \"cdi\": true under \"features\"" + again}}},
+	{all, Denied, "Containers of this engine may not open {node}.", []remedy{
+		{Linux | Rootless, "let your user open it, until the next start: sudo setfacl -m u:$USER:rw {node}" + again},
+		{Linux | Native | Podman, "where SELinux is on: sudo setsebool -P container_use_devices on" + again},
+		{Linux | Native, "sudo dmesg | grep -i denied shows what forbade it"},
+		{Linux | Snap, "the snap may not use it: use Docker's own packages, https://docs.docker.com/engine/install"}}},
+	{all, TimedOut, "{what} did not end in time.", []remedy{
+		{Anywhere, "run rigup install again: the machine may have been busy"},
+		{Linux, "{quicker}"},
+		{Windows, "in a Windows terminal: wsl --shutdown, then start the engine again" + again}}},
+
+	// In a container.
+	{NVIDIA, NotInjected, "The container got the GPU without NVIDIA's libraries.", []remedy{
+		{Linux | Native, configureNative + again},
+		{Linux | Rootless, configureRootless + again},
+		{Linux | Snap, snapRestart + again},
+		{Windows, "install the current NVIDIA driver for Windows (" + driverPage + "), then wsl --shutdown" + again}}},
+	{NVIDIA, NoDXCore, "The container lacks libdxcore.so, through which programs reach the GPU on WSL2.", []remedy{
+		{Windows, "in a Windows terminal: wsl --update, then wsl --shutdown; start the engine again" + again}}},
+	{NVIDIA, NoDevice, "CUDA finds no GPU in the container, although it was handed over.", []remedy{
+		{Linux, "nvidia-smi shows whether the driver has the GPU; if not, sudo dmesg | grep NVRM says why"},
+		{Linux, "where nvidia-smi shows MIG as enabled without slices: sudo nvidia-smi -mig 0" + again},
+		{Windows, "in a Windows terminal: wsl --update, then wsl --shutdown; start the engine again" + again}}},
+	{AMD, NoDevice, "Programs find no GPU in the container, although it was handed over.", []remedy{
+		{Linux, "sudo dmesg | grep -e amdgpu -e kfd says whether the kernel can compute on it"}}},
+	{Intel, NoDevice, "Programs find no GPU in the container, although it was handed over.", []remedy{
+		{Linux, "sudo dmesg | grep {module} says whether the driver started the GPU"},
+		{Windows, "install the current Intel graphics driver for Windows, then wsl --shutdown" + again}}},
+	{NVIDIA, NeedsNewer, "The image needs a newer NVIDIA driver than the one that is installed.", []remedy{
+		{Linux, "{install}, then reboot and run: rigup install"},
+		{Windows, "install the current NVIDIA driver for Windows (" + driverPage + ")" + again}}},
+	{NVIDIA, Compat, "The image brings CUDA libraries of its own for a newer driver, which works on GPUs for servers only.", []remedy{
+		{Linux, "{install}, then reboot and run: rigup install"},
+		{Windows, "install the current NVIDIA driver for Windows (" + driverPage + ")" + again}}},
+	{NVIDIA, AccessLost, "The container lost its access to the GPU.", []remedy{
+		{Native, "sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=false --in-place && sudo systemctl restart docker" + again},
+		{Rootless, "systemctl --user restart docker" + again},
+		{Snap, snapRestart + again},
+		{Podman, cdiGenerate + again},
+		{Windows, "in a Windows terminal: wsl --shutdown, then start the engine again" + again}}},
+	{NVIDIA, Fabric, "The GPUs of this server wait for NVIDIA's fabric manager, which connects them.", []remedy{
+		{Linux, "sudo systemctl enable --now nvidia-fabricmanager" + again},
+		{Linux, "if it is not installed: it has to have the version of the driver (Ubuntu: nvidia-fabricmanager-{major})"}}},
+	{NVIDIA, Busy, "Another program has the GPU for itself.", []remedy{
+		{Linux, "nvidia-smi shows which: end it, or let them share it with sudo nvidia-smi -c DEFAULT" + again},
+		{Windows, "end the program that uses it (nvidia-smi in a Windows terminal shows which)" + again}}},
+	{NVIDIA, CUDAUnknown, "CUDA could not start, and does not say why.", []remedy{
+		{Linux, "after sleep a part of the driver can hang: sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm" + again},
+		{Linux, "reboot" + again},
+		{Windows, "in a Windows terminal: wsl --shutdown, then start the engine again" + again}}},
+	{all, MemoryFull, "The memory of the {vendor} GPU is full.", []remedy{
+		{Anywhere, "end what else uses the GPU ({list} shows it)" + again},
+		{Windows, "programs of Windows use it too: close games, browsers and editors"}}},
+	{all, Fault, "The {vendor} GPU reported a fault.", []remedy{
+		{Linux, "reboot" + again},
+		{Linux, "if it comes back, sudo dmesg | grep {log} has the details for its maker"},
+		{Windows, "restart Windows" + again}}},
+	{all, NotInImage, "The image has no code for this {vendor} GPU.", []remedy{
+		{Anywhere, "use an image that is built for this generation of GPUs"}}},
+
+	// In the cluster.
+	{all, NodeCDI, "The cluster's node could not describe its {vendor} GPU to pods.", []remedy{
+		{Anywhere, "run rigup install again: the node looks anew each time it starts"},
+		{Anywhere, newNode}}},
+	{all, NotAdvertised, "The cluster's node does not offer {resource}.", []remedy{
+		{Anywhere, "run rigup install again: the node offers its GPUs anew each time it starts"},
+		{Anywhere, newNode}}},
+	{all, NoneFree, "No {resource} is free in the cluster.", []remedy{
+		{Anywhere, "kubectl get pods -A shows what runs; end what uses the GPU" + again},
+		{Anywhere, "if nothing uses it, the node does not offer it: " + newNode}}},
+	{all, Admission, "The cluster's node refused the pod, because it offered its GPUs only afterwards.", []remedy{
+		{Anywhere, "run rigup install again"}}},
+	{all, Unhealthy, "The cluster's node sees its {vendor} GPU, but takes it for broken.", []remedy{
+		{Anywhere, "run rigup install again: the node looks anew each time it starts"},
+		{Anywhere, newNode}}},
+	{NVIDIA, NoRuntimeClass, "The pod asks for the runtime class nvidia, which the cluster's node does not have.", []remedy{
+		{Anywhere, newNode}}},
 }

@@ -48,6 +48,9 @@ const (
 	Windows                     // they use those of Windows, through WSL2
 )
 
+// Anywhere is for remedies that need nothing of their surroundings.
+const Anywhere Where = 0
+
 const (
 	engines = Native | Snap | Rootless | Podman | Desktop | Elsewhere
 	systems = Linux | Windows
@@ -110,11 +113,9 @@ func Give(h Hook, id ID, here Where, fill Fill, evidence ...string) sdk.Reason {
 }
 
 func find(h Hook, id ID) cause {
-	for _, list := range [...][]cause{machine, engine, use} {
-		for _, c := range list {
-			if c.id == id && c.hooks&h != 0 {
-				return c
-			}
+	for _, c := range causes {
+		if c.id == id && c.hooks&h != 0 {
+			return c
 		}
 	}
 	// The tests hold that code gives only reasons of the list.
@@ -152,11 +153,9 @@ func filled(s string, h Hook, here Where, fill Fill) string {
 // IDs lists the ids that a hook can give.
 func IDs(h Hook) []ID {
 	var out []ID
-	for _, list := range [...][]cause{machine, engine, use} {
-		for _, c := range list {
-			if c.hooks&h != 0 {
-				out = append(out, c.id)
-			}
+	for _, c := range causes {
+		if c.hooks&h != 0 {
+			out = append(out, c.id)
 		}
 	}
 	return out
