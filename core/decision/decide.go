@@ -61,8 +61,8 @@ func (s session) gpus(ctx context.Context) {
 			s.take(c, r, env)
 		}
 	}
-	slices.SortStableFunc(s.plan.GPUs, func(a, b GPU) int { return before(a.Devices, b.Devices, a.Hook, b.Hook) })
-	slices.SortStableFunc(s.plan.Unusable, func(a, b Unusable) int { return before(a.Devices, b.Devices, a.Hook, b.Hook) })
+	order(s.plan.GPUs, func(g GPU) (string, []sdk.Device) { return g.Hook, g.Devices })
+	order(s.plan.Unusable, func(u Unusable) (string, []sdk.Device) { return u.Hook, u.Devices })
 	for _, d := range s.facts.PCI.Value {
 		if !claimed[d.Address] && !shows(d) {
 			s.plan.Unclaimed = append(s.plan.Unclaimed, d)
@@ -103,23 +103,35 @@ func noWay(env sdk.Environment, g sdk.GPU) sdk.Reason {
 	}
 }
 
-// before orders vendors: a card of its own goes before a GPU inside of the processor, more memory before less, and
-// then the name decides. The order in which the machine lists its devices does not (G11).
-func before(a, b []sdk.Device, idA, idB string) int {
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(memory(b), memory(a)), cmp.Compare(len(b), len(a)), cmp.Compare(idA, idB))
+// order puts vendors into an order: a card of its own goes before a GPU inside of the processor, then more memory
+// before less if all of them say how much they have, then more GPUs, and then the name decides. The order in which the
+// machine lists its devices does not (G11).
+func order[T any](list []T, about func(T) (hook string, devices []sdk.Device)) {
+	told := !slices.ContainsFunc(list, func(x T) bool { _, d := about(x); return memory(d) == 0 })
+	slices.SortStableFunc(list, func(x, y T) int {
+		idX, a := about(x)
+		idY, b := about(y)
+		size := 0
+		if told {
+			size = cmp.Compare(memory(b), memory(a))
+		}
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), size, cmp.Compare(len(b), len(a)), cmp.Compare(idX, idY))
+	})
 }
 
 func rank(devices []sdk.Device) int {
-	for _, d := range devices {
-		if !d.Integrated {
-			return 0
-		}
+	if slices.ContainsFunc(devices, func(d sdk.Device) bool { return !d.Integrated }) {
+		return 0
 	}
 	return 1
 }
 
+// memory is that of all devices in bytes; 0 when one does not say.
 func memory(devices []sdk.Device) (sum int64) {
 	for _, d := range devices {
+		if d.Memory == 0 {
+			return 0
+		}
 		sum += d.Memory
 	}
 	return sum

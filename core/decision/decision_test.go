@@ -132,6 +132,26 @@ func TestG11_EnumerationOrderDecidesNothing(t *testing.T) {
 	}
 }
 
+// G11: memory counts only if everybody says how much there is; otherwise who says least would lose.
+func TestG11_MemoryThatOneVendorDoesNotTellDecidesNothing(t *testing.T) {
+	give := func(amd, nvidia int64) []GPU {
+		return []GPU{
+			{Hook: "amd", GPU: sdk.GPU{Devices: []sdk.Device{{ID: "a", Memory: amd}}}},
+			{Hook: "nvidia", GPU: sdk.GPU{Devices: []sdk.Device{{ID: "b", Memory: nvidia}, {ID: "c", Memory: nvidia}}}},
+		}
+	}
+	for _, c := range []struct {
+		amd, nvidia int64
+		first       string
+	}{{16 << 30, 0, "nvidia"}, {16 << 30, 1 << 30, "amd"}, {16 << 30, 24 << 30, "nvidia"}, {0, 0, "nvidia"}} {
+		list := give(c.amd, c.nvidia)
+		order(list, func(g GPU) (string, []sdk.Device) { return g.Hook, g.Devices })
+		if list[0].Hook != c.first {
+			t.Errorf("%+v: %s", c, list[0].Hook)
+		}
+	}
+}
+
 // A hook that does not match the machine is neither loaded nor run.
 func TestOnlyHooksThatCanApplyAreAsked(t *testing.T) {
 	w := newWorld(t)

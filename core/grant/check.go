@@ -44,10 +44,10 @@ func Probe(p sdk.Probe, g sdk.Permissions) error {
 	case sdk.FileRead:
 		return may("the file", p.Path, matches(g.Files, p.Path), Readable)
 	case sdk.ToolVersion:
-		if !slices.Contains([]string{"--version", "-version", "-v", "-V", "version"}, strings.Join(p.Args, " ")) {
-			return fmt.Errorf("asks to run %s with other arguments than those for its version", p.Tool)
+		if err := VersionArgs(p.Args); err != nil {
+			return fmt.Errorf("asks to run %.40s with other arguments than those for its version: %w", p.Tool, err)
 		}
-		return may("the program", p.Tool, slices.Contains(g.Tools, p.Tool), form(toolForm, "the name of a program"))
+		return may("the program", p.Tool, slices.Contains(g.Tools, p.Tool), Tool)
 	case sdk.RegistryReach:
 		return may("the registry", p.Host, slices.Contains(g.Registries, p.Host), form(hostForm, "a host name"))
 	case sdk.EngineRun:

@@ -50,7 +50,7 @@ var forbiddenNodes = regexp.MustCompile(`^/dev/(k?mem|port|core|full|zero|null|u
 	`btrfs|autofs|rtc|hpet|watchdog|tpm|cpu|msr|mei|ipmi|log|initctl|kmsg|lp|par|gpiochip|i2c|spi|snapshot|userfaultfd|ecryptfs|rfkill|ppp|mcelog|nvram|rigup)`)
 
 // private are names of files that identify the machine, wherever they stand.
-var private = regexp.MustCompile(`(?i)(serial|uuid|wwid|machine-id|^address$|^vpd$|^rom$|^fru|secret|token|password|credential|\.key$|\.pem$)`)
+var private = regexp.MustCompile(`(?i)(serial|uuid|wwid|machine-id|^address$|^vpd$|^rom$|^unique_id$|^fru|secret|token|password|credential|\.key$|\.pem$)`)
 
 // Readable says why a file may not be read for a hook, whatever was granted. It takes paths and globs.
 func Readable(p string) error {
@@ -78,6 +78,24 @@ func below(p, what string, roots, ones []string) error {
 		return nil
 	}
 	return fmt.Errorf("%s is not %s: it has to be below %s", p, what, strings.Join(roots, ", "))
+}
+
+// Tool says why a program may not be asked for its version, whatever was granted.
+func Tool(name string) error {
+	switch name {
+	// They do something with such an argument, or give other programs rights.
+	case "reboot", "poweroff", "halt", "shutdown", "init", "telinit", "kexec", "systemctl", "sudo", "su", "doas", "pkexec", "runuser":
+		return fmt.Errorf("%s does more than tell its version", name)
+	}
+	return form(toolForm, "the name of a program, without path")(name)
+}
+
+// VersionArgs says why a program may not be started with these arguments: there are five ways to ask for a version.
+func VersionArgs(args []string) error {
+	if ways := []string{"--version", "-version", "-v", "-V", "version"}; len(args) != 1 || !slices.Contains(ways, args[0]) {
+		return fmt.Errorf("%.60q is none of %s", strings.Join(args, " "), strings.Join(ways, ", "))
+	}
+	return nil
 }
 
 // Attachable says why a device node may not be handed over for a hook. It takes paths and globs; a glob needs at
@@ -168,7 +186,7 @@ func ValidPermissions(p sdk.Permissions) error {
 		"Files":      Readable,
 		"Devices":    Attachable,
 		"Binds":      Bindable,
-		"Tools":      form(toolForm, "the name of a program, without path"),
+		"Tools":      Tool,
 		"Images":     image,
 		"Registries": form(hostForm, "a host name, with port if it has one"),
 		"Attach":     oneOf(string(sdk.AttachCDI), string(sdk.AttachNVIDIA), string(sdk.AttachDevices)),

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -156,31 +155,12 @@ func (p Prober) engineInfo(ctx context.Context) sdk.ProbeResult {
 	return sdk.ProbeResult{Status: sdk.Known, Engine: &e}
 }
 
-var (
-	toolName = regexp.MustCompile(`^[a-z0-9][a-z0-9._+-]{0,39}$`)
-	// versionArgs are the ways to ask a program for its version.
-	versionArgs = []string{"--version", "-version", "-v", "-V", "version"}
-	// actingTools are programs that do something with such an argument, or that give other programs rights.
-	actingTools = []string{"reboot", "poweroff", "halt", "shutdown", "init", "telinit", "kexec", "systemctl", "sudo", "su", "doas", "pkexec", "runuser"}
-)
-
-// Tool says why a program may not be asked for its version, whatever was granted.
-func Tool(name string) error {
-	switch {
-	case !toolName.MatchString(name):
-		return fmt.Errorf("%.60q is not the name of a program", name)
-	case slices.Contains(actingTools, name):
-		return fmt.Errorf("%s does more than tell its version", name)
-	}
-	return nil
-}
-
 func (p Prober) toolVersion(ctx context.Context, name string, args []string) sdk.ProbeResult {
-	if err := Tool(name); err != nil {
+	if err := grant.Tool(name); err != nil {
 		return refused(err)
 	}
-	if len(args) != 1 || !slices.Contains(versionArgs, args[0]) {
-		return refused(fmt.Errorf("a program is asked for its version with one of %s", strings.Join(versionArgs, ", ")))
+	if err := grant.VersionArgs(args); err != nil {
+		return refused(err)
 	}
 	f := facts.Within(ctx, toolLimit, func(context.Context) (string, error) { return p.Machine.Programs().Find(name) })
 	if !f.Known() {

@@ -143,7 +143,7 @@ func TestG4_EnvironmentsSayWhatCanBeDone(t *testing.T) {
 		}
 	}
 	for _, id := range []string{
-		"cgroup-v1", "engine-elsewhere", "gpu-here-engine-there", "no-gpu-in-vm", "no-gpu-in-windows-containers", "no-gpu-in-wsl", "no-gpu-on-hyperv", "no-gpu-on-mac",
+		"engine-elsewhere", "gpu-here-engine-there", "no-gpu-in-vm", "no-gpu-in-windows-containers", "no-gpu-in-wsl", "no-gpu-on-hyperv", "no-gpu-on-mac",
 		"outside-of-wsl", "podman-api", "rootless-cgroup-v1", "rootless-delegation", "rootless-no-systemd", "rootless-not-delegated",
 		"snap", "windows-containers", "wsl1",
 	} {

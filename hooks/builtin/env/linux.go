@@ -56,7 +56,7 @@ func native() hook {
 			f := r.Facts
 			e := sdk.Environment{
 				ID: "native", Title: "Docker on " + f.Engine.System, Memory: sdk.HostMemory, Paths: sdk.SamePaths,
-				Restart: "comes back by itself when the Docker engine starts", Start: "sudo systemctl start docker", Warnings: cgroup1(f.Engine),
+				Restart: "comes back by itself when the Docker engine starts", Start: "sudo systemctl start docker",
 			}
 			switch {
 			case f.Engine.Snap:
@@ -104,9 +104,8 @@ func wslNative() hook {
 			systemd := f.Engine.CgroupDriver == "systemd"
 			e := sdk.Environment{
 				ID: "wsl-native", Title: "Docker on WSL2, " + f.Engine.System, Memory: sdk.VirtualMemory, Paths: sdk.SamePaths, Grow: growWSL,
-				Restart:  "comes back by itself when the Docker engine starts, which is when this WSL distribution is opened",
-				Start:    "sudo systemctl start docker",
-				Warnings: cgroup1(f.Engine),
+				Restart: "comes back by itself when the Docker engine starts, which is when this WSL distribution is opened",
+				Start:   "sudo systemctl start docker",
 			}
 			if !systemd {
 				e.Start = "sudo service docker start"

@@ -25,10 +25,10 @@ func decidePodman(r sdk.Request) sdk.Response {
 		ID: "podman", Title: "Podman on " + distro(f), Memory: sdk.HostMemory, Paths: sdk.SamePaths,
 		Restart: "comes back by itself if Podman's restart service is on (sudo systemctl enable podman-restart), and else with: rigup install",
 		Start:   "sudo systemctl start podman.socket",
-		Warnings: append(cgroup1(f.Engine), sdk.Reason{
+		Warnings: []sdk.Reason{{
 			ID: "podman-api", Text: "rigup is made for Docker; Podman answers Docker's API, with small differences.",
 			Remedy: []string{"if something does not work, use Docker: https://docs.docker.com/engine/install/"},
-		}),
+		}},
 	}
 	instead := rootEngine
 	if f.Engine.Rootless {

@@ -11,17 +11,6 @@ const (
 	rootEngine   = "use Docker that runs as root: https://docs.docker.com/engine/install/"
 )
 
-// cgroup1 warns of cgroup v1.
-func cgroup1(e sdk.Engine) []sdk.Reason {
-	if e.CgroupVersion != "1" || e.OS != "linux" {
-		return nil
-	}
-	return []sdk.Reason{{
-		ID: "cgroup-v1", Text: "The engine uses cgroup v1, which Kubernetes is giving up.",
-		Remedy: []string{"it works today; move this machine to cgroup v2 when you can"},
-	}}
-}
-
 // windowsContainers blocks an engine that runs Windows containers.
 func windowsContainers() sdk.Reason {
 	return sdk.Reason{
