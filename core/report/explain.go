@@ -6,31 +6,41 @@ import (
 	"rigup.dev/rigup/core/event"
 )
 
-// explanation says which hook said what, and from which facts. A hook's answers stand together, in the order in which
-// they were given.
+// explanation says which hook said what, and from which facts: the hooks in the order in which they were first asked,
+// and what each said together.
 func (m *model) explanation(p *page) {
 	if !m.explain || len(m.hooks) == 0 {
 		return
 	}
 	p.gap()
 	p.head(bold, "How this was decided")
-	last := ""
+	var order []string
+	said := map[string][]event.Hook{}
 	for _, h := range m.hooks {
-		if name := h.Kind + " " + h.Name; name != last {
-			last = name
-			p.text("")
-			p.hang("  ", clean(h.Kind)+" hook "+clean(h.Name))
-			p.hang("    "+pad("matches", answerColumns), or(clean(strings.Join(h.Because, ", ")), "every machine"))
+		title := clean(h.Kind) + " hook " + clean(h.Name)
+		if said[title] == nil {
+			order = append(order, title)
 		}
-		for _, c := range h.Probes {
-			p.hang("    "+pad("", answerColumns), clean(c))
+		said[title] = append(said[title], h)
+	}
+	for _, title := range order {
+		p.text("")
+		p.hang("  ", title)
+		p.hang("    "+pad("matches", answerColumns), or(clean(strings.Join(said[title][0].Because, ", ")), "every machine"))
+		for _, h := range said[title] {
+			p.answer(h)
 		}
-		p.hang("    "+pad(answered(h), answerColumns), clean(why(h)))
-		if h.Log != "" {
-			for _, l := range cleanLines(h.Log) {
-				p.hang("    "+pad("logged", answerColumns), l)
-			}
-		}
+	}
+}
+
+// answer is one answer of a hook, with what was checked for it before.
+func (p *page) answer(h event.Hook) {
+	for _, c := range h.Probes {
+		p.hang("    "+pad("", answerColumns), clean(c))
+	}
+	p.hang("    "+pad(answered(h), answerColumns), clean(why(h)))
+	for _, l := range cleanLines(h.Log) {
+		p.hang("    "+pad("logged", answerColumns), l)
 	}
 }
 
