@@ -54,7 +54,7 @@ check: helpers ## format, vet, staticcheck, manifest, generated files
 	test/check.sh
 
 generate: ## schemas and golden files, made from the Go types and the code
-	go test ./core/report ./core/release ./cmd/rigup ./hooks/schema ./test/machines -update
+	go test ./core/report ./core/release ./cmd/rigup ./core/hookkit ./test/machines -update
 
 manifest: ## manifest.sha256, over every tracked embedded file
 	go run ./core/assets/manifest

@@ -3,6 +3,7 @@ package hookkit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rigup.dev/rigup/hooks/sdk"
@@ -111,22 +112,13 @@ func nothing(s sdk.Fact[string], w sdk.Fact[sdk.WSL], d sdk.Fact[sdk.Distro], p 
 func others(m sdk.Manifest) func(*sdk.Facts) {
 	return func(f *sdk.Facts) {
 		for i, v := range []string{"0x10de", "0x1002", "0x8086", "0xffff"} {
-			if contains(m.Match.PCI, v) {
+			if slices.Contains(m.Match.PCI, v) {
 				continue
 			}
 			f.PCI.Value = append(f.PCI.Value, sdk.PCIDevice{Address: fmt.Sprintf("0000:%02x:00.0", i+1), Vendor: v, Device: "0x2330", Class: "0x030200", Driver: "other"})
 		}
 		f.Modules.Value = []sdk.Module{{Name: "other", Version: "1.0"}}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }
 
 // ownCard is one card for each PCI vendor that the manifest matches.

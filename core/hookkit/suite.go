@@ -2,7 +2,6 @@ package hookkit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -316,8 +315,5 @@ func (t *test) time() Check {
 	return Check{Name: "time", Result: OK, Text: fmt.Sprintf("the slowest answer took %d ms of the %d that there are", t.slowest.Milliseconds(), hookLimit.Milliseconds())}
 }
 
-// hookLimit is how long the host waits for an answer.
+// hookLimit is how long the host waits for an answer, if it is not told otherwise.
 const hookLimit = 2 * time.Second
-
-// JSON is the report as a document.
-func (r Report) JSON() ([]byte, error) { return json.Marshal(r) }
