@@ -46,6 +46,9 @@ func (s session) ask(ctx context.Context, c *candidate, req sdk.Request) (sdk.Re
 		said.Log, said.Remembered, said.Seconds = a.Log, a.Remembered, a.Took.Seconds()
 		if err == nil {
 			said.Answer, said.Why = a.Response.Kind, a.Response.Why
+			if r := a.Response.Reason; r != nil {
+				said.Why = append([]string{strings.TrimSuffix(r.Text, ".")}, said.Why...)
+			}
 			err = s.allowed(c.Grant, req, a.Response)
 		}
 		if err != nil {
