@@ -40,7 +40,10 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) int {
 	r, w := bufio.NewReader(in), bufio.NewWriter(out)
 	l := Limits{}.withDefaults()
 	kind, setup, err := readFrame(r, l.fromParent)
-	if err == nil && kind == frameSetup {
+	if err == nil && kind != frameSetup {
+		err = errors.New("read the setup: this is something else")
+	}
+	if err == nil {
 		err = json.Unmarshal(setup, &l)
 	}
 	if err == nil {
@@ -95,8 +98,11 @@ func serve(ctx context.Context, l Limits, r *bufio.Reader, w *bufio.Writer) erro
 		return err
 	}
 	kind, module, err := readFrame(r, l.fromParent)
-	if err != nil || kind != frameModule {
-		return fmt.Errorf("wait for the module: %w", err)
+	if err != nil {
+		return err
+	}
+	if kind != frameModule {
+		return errors.New("read the module: this is something else")
 	}
 	stop := endAfter(l.decode(len(module)) + grace)
 	e, err := newEngine(ctx, module, l)
@@ -113,7 +119,7 @@ func serve(ctx context.Context, l Limits, r *bufio.Reader, w *bufio.Writer) erro
 			return err
 		}
 		if kind != frameRequest || len(request) < sha256.Size {
-			return errors.New("this is no request")
+			return errors.New("read a request: this is something else")
 		}
 		stop := endAfter(l.Kill + grace)
 		o := e.run(ctx, [sha256.Size]byte(request), request[sha256.Size:])

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -18,7 +19,7 @@ import (
 
 // Options are how a Host works. The zero value does.
 type Options struct {
-	// Exe is the program that Args turn into a child; empty means this one. Args nil means ChildArg.
+	// Exe is the absolute path of the program that Args turn into a child; empty means this one. Args nil means ChildArg.
 	Exe  string
 	Args []string
 	// Memory remembers responses; nil remembers none.
@@ -38,7 +39,8 @@ type Host struct {
 	mu       sync.Mutex
 	sessions map[[sha256.Size]byte]*session
 	clock    int // orders the uses of sessions
-	closed   bool
+	closed   context.Context
+	close    func()
 }
 
 // session is one module, checked, and its child if there is one.
@@ -58,7 +60,9 @@ func New(o Options) *Host {
 	if o.Args == nil {
 		o.Args = []string{ChildArg}
 	}
-	return &Host{Options: o, sessions: map[[sha256.Size]byte]*session{}}
+	h := &Host{Options: o, sessions: map[[sha256.Size]byte]*session{}}
+	h.closed, h.close = context.WithCancel(context.Background())
+	return h
 }
 
 var _ Runner = (*Host)(nil)
@@ -128,34 +132,41 @@ func (h *Host) remembered(key string, req sdk.Request) (sdk.Response, bool) {
 
 // run gives a request to the child of a module.
 func (h *Host) run(ctx context.Context, m Module, request []byte) (answer []byte, log string, err error) {
-	s, err := h.take(ctx, m)
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.closed, cancel)()
+	s, err := h.take(within, m)
 	if err != nil {
-		return nil, "", err
+		return nil, "", h.instead(ctx, err)
 	}
 	defer func() { s.turn <- struct{}{} }()
 	if s.err != nil {
 		return nil, "", s.err.again()
 	}
 	if s.child == nil || !s.child.alive() {
-		if f := h.begin(ctx, s); f != nil {
-			return nil, "", contextOr(ctx, f)
+		if f := h.begin(within, s); f != nil {
+			return nil, "", h.instead(ctx, f)
 		}
 	}
-	answer, raw, f := s.child.ask(ctx, m, request)
+	answer, raw, f := s.child.ask(within, m, request)
 	log = plain(string(raw), h.Limits.Log)
 	if f != nil {
 		s.stop()
-		return nil, log, contextOr(ctx, f)
+		return nil, log, h.instead(ctx, f)
 	}
 	return answer, log, nil
 }
 
-// contextOr is the context's error if it ended: then that is why a child did not answer.
-func contextOr(ctx context.Context, f *Failure) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// instead is the error that counts: when the caller's context ended, or the host, then that is why a child did not
+// answer.
+func (h *Host) instead(ctx context.Context, err error) error {
+	if end := ctx.Err(); end != nil {
+		return end
 	}
-	return f
+	if h.closed.Err() != nil {
+		return &Failure{Cause: Unable, Text: "was not asked: the host of the hooks is closed"}
+	}
+	return err
 }
 
 // again is a copy, to which a log can be added.
@@ -202,10 +213,6 @@ func (s *session) stop() {
 // take waits for a module's turn, and checks it when it comes up for the first time.
 func (h *Host) take(ctx context.Context, m Module) (*session, error) {
 	h.mu.Lock()
-	if h.closed {
-		h.mu.Unlock()
-		return nil, &Failure{Cause: Unable, Text: "was not asked: the host of the hooks is closed"}
-	}
 	s := h.sessions[m.Sum]
 	if s == nil {
 		s = &session{turn: make(chan struct{}, 1), observe: h.observe}
@@ -220,22 +227,25 @@ func (h *Host) take(ctx context.Context, m Module) (*session, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if !s.checked {
-		s.module, s.err, s.checked = m, h.check(m), true
+	if err := cmp.Or(h.closed.Err(), ctx.Err(), s.check(m, h.unchecked)); err != nil {
+		s.turn <- struct{}{}
+		return nil, err
 	}
 	return s, nil
 }
 
-// check holds a module against its sum and against the static check.
-func (h *Host) check(m Module) *Failure {
+// check holds a module against its sum and, once, against the static check. The error says that these are not the
+// bytes of this session, which says nothing about the session.
+func (s *session) check(m Module, unchecked bool) error {
+	if s.checked {
+		return nil
+	}
 	if sha256.Sum256(m.Bytes) != m.Sum {
 		return &Failure{Cause: Refused, Text: "is not the module that was approved: its bytes have another SHA-256"}
 	}
-	if h.unchecked {
-		return nil
-	}
-	if _, err := Inspect(m.Bytes); err != nil {
-		return &Failure{Cause: Refused, Text: err.Error()}
+	s.module, s.checked = m, true
+	if _, err := Inspect(m.Bytes); err != nil && !unchecked {
+		s.err = &Failure{Cause: Refused, Text: err.Error()}
 	}
 	return nil
 }
@@ -270,12 +280,11 @@ func (h *Host) room(but *session) {
 	}
 }
 
-// Close ends every child. It waits for requests that are on: their contexts end them.
+// Close ends every child, and with them the requests that are on. A host that is closed answers no more.
 func (h *Host) Close() error {
+	h.close()
 	h.mu.Lock()
-	h.closed = true
-	all := h.sessions
-	h.sessions = nil
+	all := slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	for _, s := range all {
 		<-s.turn

@@ -116,6 +116,37 @@ func TestE1ContextEndsTheHook(t *testing.T) {
 	}
 }
 
+// TestE1CloseEndsTheHook holds that nobody waits for a hook when the program ends.
+func TestE1CloseEndsTheHook(t *testing.T) {
+	var e ended
+	h := New(Options{observe: e.add, Limits: Limits{Run: time.Minute, Kill: time.Minute}})
+	loop := NewModule("loop", w.Loop())
+	errs := make(chan error)
+	for range 2 { // one of them waits for its turn
+		go func() {
+			_, err := h.Ask(context.Background(), loop, detect())
+			errs <- err
+		}()
+	}
+	for busy := false; !busy; time.Sleep(time.Millisecond) {
+		h.mu.Lock()
+		s := h.sessions[loop.Sum]
+		busy = s != nil && len(s.turn) == 0
+		h.mu.Unlock()
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if f := failed(t, <-errs); f.Cause != Unable || !strings.Contains(f.Text, "closed") {
+			t.Errorf("failed with %v", f)
+		}
+	}
+	if len(e.states) > 1 {
+		t.Errorf("%d children were started", len(e.states))
+	}
+}
+
 func TestModulesSideBySide(t *testing.T) {
 	var e ended
 	h := New(Options{observe: e.add})
@@ -172,6 +203,7 @@ func TestH2SwappedBytes(t *testing.T) {
 	if f := failed(t, err); f.Cause != Refused || !strings.Contains(f.Text, "another SHA-256") {
 		t.Errorf("failed with %v", f)
 	}
+	mustAsk(t, h, hello(), detect()) // what pretended to be it does not spoil it
 }
 
 func TestLog(t *testing.T) {
@@ -240,7 +272,7 @@ func TestH1ChildIsNotTrusted(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			l := short()
-			l.Decode = time.Second
+			l.Start = time.Second
 			o := Options{Args: []string{evilArg, c.what}, Limits: l}
 			a := askOnce(t, o, hello().Bytes)
 			a.hold(t, o, len(hello().Bytes), c.causes, c.text)

@@ -10,9 +10,11 @@ type Limits struct {
 	// Run is how long one request may take, by the child's own clock; Kill is when the parent ends a child that has
 	// not answered. Some things that a module can do are not interrupted by the interpreter, such as recursion.
 	Run, Kill time.Duration
-	// Decode is how long starting the child and decoding the module may take, which happens once for all requests:
-	// this much, DecodeMiB more for every MiB of the module, and never more than DecodeMax. A Go module of 3.3 MiB
-	// takes a quarter of a second on two busy cores; this leaves a slow machine thirty times that.
+	// Start is how long a child may take to start, which no hook has a part in: on Windows, a virus scanner may.
+	Start time.Duration
+	// Decode is how long decoding the module may take, which happens once for all requests: this much, DecodeMiB more
+	// for every MiB of the module, and never more than DecodeMax. A Go module of 3.3 MiB takes a quarter of a second on
+	// two busy cores; this leaves a slow machine thirty times that.
 	Decode, DecodeMiB, DecodeMax time.Duration
 	// Pages is how much memory the module may have, in pages of 64 KiB. Process is how many bytes the whole child may
 	// need: the interpreter's form of the code, and the memory three to four times, as it is copied when it grows.
@@ -27,6 +29,7 @@ func (l Limits) withDefaults() Limits {
 	return Limits{
 		Run:       cmp.Or(l.Run, 2*time.Second),
 		Kill:      cmp.Or(l.Kill, 2500*time.Millisecond),
+		Start:     cmp.Or(l.Start, 10*time.Second),
 		Decode:    cmp.Or(l.Decode, 2500*time.Millisecond),
 		DecodeMiB: cmp.Or(l.DecodeMiB, 2*time.Second),
 		DecodeMax: cmp.Or(l.DecodeMax, 10*time.Second),
@@ -38,7 +41,7 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// decode is the time that a module of so many bytes has until it is ready to be asked.
+// decode is the time that a module of so many bytes has to be decoded.
 func (l Limits) decode(size int) time.Duration {
 	return min(l.Decode+time.Duration(size>>20)*l.DecodeMiB, l.DecodeMax)
 }

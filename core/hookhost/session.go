@@ -143,10 +143,9 @@ func (c *child) within(ctx context.Context, d time.Duration, exchange func() err
 // read reads the next frame of the child.
 func (c *child) read() (byte, []byte, error) { return readFrame(c.out, c.limits.fromChild) }
 
-// load gives the child its module. After an error the child is of no more use.
+// load waits for the child to start and gives it its module. After an error the child is of no more use.
 func (c *child) load(ctx context.Context, module []byte) *Failure {
-	d := c.limits.decode(len(module))
-	err := c.within(ctx, d, func() error {
+	err := c.within(ctx, c.limits.Start, func() error {
 		setup, err := json.Marshal(c.limits)
 		if err != nil {
 			return err
@@ -159,6 +158,13 @@ func (c *child) load(ctx context.Context, module []byte) *Failure {
 			return errors.Join(err, errStrange)
 		}
 		c.hello = true
+		return nil
+	})
+	if err != nil {
+		return c.explain(err, "")
+	}
+	d := c.limits.decode(len(module))
+	err = c.within(ctx, d, func() error {
 		if err := writeFrame(c.in, frameModule, module); err != nil {
 			return err
 		}
@@ -171,7 +177,7 @@ func (c *child) load(ctx context.Context, module []byte) *Failure {
 		}
 		return nil
 	})
-	return c.explain(err, "could not be made ready within "+seconds(d))
+	return c.explain(err, "could not be decoded within "+seconds(d))
 }
 
 // ask gives the child a request. After an error the child is of no more use.
@@ -222,17 +228,22 @@ func (c *child) explain(err error, tooLate string) *Failure {
 	_ = c.process.Kill()
 	<-c.gone
 	said := c.errs.String()
+	seen := firstLine(said)
+	if seen == "" {
+		seen = firstLine(err.Error())
+	}
+	seen = line(seen+" ("+c.state.String()+")", 300)
 	switch code := c.state.ExitCode(); {
 	case !c.hello && c.late.Load():
-		return &Failure{Cause: Unable, Text: "was not asked: the process for it did not start within " + seconds(c.limits.Decode)}
+		return &Failure{Cause: Unable, Text: "was not asked: the process for it did not start within " + seconds(c.limits.Start)}
 	case !c.hello:
-		return &Failure{Cause: Unable, Text: "was not asked: the process for it did not start: " + line(firstLine(said)+" ("+c.state.String()+")", 300)}
+		return &Failure{Cause: Unable, Text: "was not asked: the process for it did not start: " + seen}
 	case c.late.Load() || code == exitLate:
 		return &Failure{Cause: TimedOut, Text: tooLate}
 	case code == exitMemory || noMemory(said):
 		return &Failure{Cause: TooLarge, Text: fmt.Sprintf("needed more than %d MiB of memory", c.limits.Process>>20)}
 	}
-	return &Failure{Cause: Crashed, Text: "brought down the process that it ran in: " + line(firstLine(said)+" ("+c.state.String()+")", 300)}
+	return &Failure{Cause: Crashed, Text: "brought down the process that it ran in: " + seen}
 }
 
 // noMemory recognises what the Go runtime prints when the system gives it no more memory. A part of its garbage
