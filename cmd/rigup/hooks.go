@@ -113,7 +113,7 @@ func reportHook(h hookstore.Hook) report.Hook {
 		out.Source, out.By, out.Approved = e.Source, e.By, e.Approved.Format(time.RFC3339)
 		out.May, out.Words = &e.Grant, grant.Words(e.Grant)
 		if h.State == hookstore.Missing {
-			out.Version, out.Publisher, out.Kinds = e.Version, e.Publisher, e.Kinds
+			out.Version, out.Publisher, out.Kinds = e.Manifest.Version, e.Manifest.Publisher, e.Manifest.Kinds
 		}
 	}
 	return out

@@ -156,7 +156,7 @@ func approvedText(name string, r hookstore.Review, done hookstore.Done) []string
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	switch {
 	case len(r.Questions) == 0 && r.Before != nil:
-		say("%s is approved: it is signed with the key of %s and asks for no more.", name, r.Before.Version)
+		say("%s is approved: it is signed with the key of %s and asks for no more.", name, r.Before.Manifest.Version)
 	default:
 		say("%s is approved.", name)
 	}

@@ -93,7 +93,7 @@ func newRunner(_ context.Context, o options) (runner, error) {
 			if err != nil {
 				return nil, nil, err
 			}
-			v := s.List()
+			v := s.Glance()
 			return v.Usable(), v.Notes(), nil
 		},
 		Runner: hookhost.New(hookhost.Options{Memory: hookhost.DirMemory(filepath.Join(o.Home, "cache", "hooks"))}),

@@ -179,8 +179,8 @@ func (r Review) Unanswered() error {
 
 func (s Store) entry(r Review) Entry {
 	e := Entry{
-		ID: r.Manifest.ID, File: r.File, Version: r.Manifest.Version, Source: r.Source, SHA256: hex.EncodeToString(r.candidate.sum[:]),
-		Kinds: r.Manifest.Kinds, Publisher: r.Manifest.Publisher, Key: r.Signature.Key, KeyFrom: r.Signature.From, Grant: r.Manifest.Permissions,
+		ID: r.Manifest.ID, File: r.File, Source: r.Source, SHA256: hex.EncodeToString(r.candidate.sum[:]), Size: r.Size,
+		Manifest: plain(r.Manifest), Key: r.Signature.Key, KeyFrom: r.Signature.From, Grant: plain(r.Manifest).Permissions,
 		Approved: s.Now().UTC().Round(0), By: s.By, Enabled: true,
 	}
 	if r.Before != nil {

@@ -63,7 +63,7 @@ type Hook struct {
 	Sum      [sha256.Size]byte
 	// Source is where a file came from that waits for approval, as in an Entry.
 	Source string
-	// Module may run. It is there only for hooks that are used.
+	// Module may run. It is there only for hooks that are used, and were read (List).
 	Module hookhost.Module
 	// Entry is what the lock says about the id; nil when it says nothing.
 	Entry *Entry
@@ -74,8 +74,9 @@ type Hook struct {
 	// Problem says why it is not used, and what to do.
 	Problem *reason.Reason
 
-	writable bool // by other users
-	claims   bool // it has a signature, which was not, or not yet, found to be valid
+	load     func() (hookhost.Module, error) // for hooks that are used, and were not read (Glance)
+	writable bool                            // by other users
+	claims   bool                            // it has a signature, which was not, or not yet, found to be valid
 }
 
 // Digest is the hash of the file as people write it: sha256:...
@@ -110,7 +111,7 @@ func (v View) Usable() []decision.Hook {
 		if !h.used() {
 			continue
 		}
-		d := decision.Hook{Manifest: h.Manifest, Grant: h.Manifest.Permissions, Module: h.Module, BuiltIn: h.BuiltIn(), Unsigned: h.Unsigned()}
+		d := decision.Hook{Manifest: h.Manifest, Grant: h.Manifest.Permissions, Module: h.Module, Load: h.load, BuiltIn: h.BuiltIn(), Unsigned: h.Unsigned()}
 		if h.Entry != nil {
 			d.Grant = h.Entry.Grant
 		}

@@ -61,14 +61,15 @@ func readFile(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	if !os.SameFile(before, info) {
 		return nil, info, &notAFile{"replaced while it is read"}
 	}
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
+	b := make([]byte, info.Size()+1) // one more, to see the end
+	n, err := io.ReadFull(f, b)
+	switch {
+	case err == nil:
+		return nil, info, &notAFile{"growing while it is read"}
+	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, info, err
 	}
-	if int64(len(b)) > limit {
-		return nil, info, tooLarge(limit)
-	}
-	return b, info, nil
+	return b[:n], info, nil
 }
 
 func regular(info fs.FileInfo, limit int64) error {

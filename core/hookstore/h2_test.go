@@ -98,6 +98,43 @@ func TestH2_BytesAreReadOnce(t *testing.T) {
 	k.wantUsable(builtIns)
 }
 
+// A glance reads no approved file. What is read when the hook is asked is held against the lock.
+func TestH2_AGlanceIsHeldAgainstTheLockWhenTheHookIsAsked(t *testing.T) {
+	k := newKit(t)
+	b := k.drop("mtgpu.wasm", manifest("mtgpu 1.0.0"), k.key)
+	k.approve("mtgpu", Options{})
+	d := k.Glance().Usable()[2]
+	if d.Module.Bytes != nil || d.Manifest.ID != "mtgpu" || d.Load == nil {
+		t.Errorf("%+v", d)
+	}
+	swapped := bytes.Clone(b)
+	swapped[len(swapped)-3] ^= 1 // of the same size
+	k.put("mtgpu.wasm", swapped)
+	if _, err := d.Load(); err == nil || !strings.Contains(err.Error(), "rigup hooks info mtgpu.wasm") {
+		t.Errorf("%v", err)
+	}
+	must(t, os.Remove(k.path("mtgpu.wasm")))
+	if _, err := d.Load(); err == nil {
+		t.Error("a file that is gone was loaded")
+	}
+	must(t, os.Symlink(k.path("mtgpu.wasm.pub"), k.path("mtgpu.wasm")))
+	if _, err := d.Load(); err == nil {
+		t.Error("a link was followed")
+	}
+	k.wantUsable(builtIns)
+	must(t, os.Remove(k.path("mtgpu.wasm")))
+	k.put("mtgpu.wasm", b)
+	if m, err := d.Load(); err != nil || !bytes.Equal(m.Bytes, b) {
+		t.Error(err)
+	}
+	// What waits, and what is not as it was, is told at a glance as well.
+	k.drop("new.wasm", manifest("other 1.0.0"), k.key)
+	k.put("mtgpu.wasm", append(bytes.Clone(b), 0))
+	if v := k.Glance(); len(v.Pending()) != 1 || len(v.Notes()) != 2 {
+		t.Errorf("%+v", v.Notes())
+	}
+}
+
 func TestH2_OnlyRegularFilesAreRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		put  func(path string) error
@@ -271,9 +308,10 @@ func TestH2_NothingOfAnEditedLockCounts(t *testing.T) {
 // An entry that is well formed and says other things than the approved file is no approval.
 func TestH2_AnEntryBeyondTheFileIsQuarantined(t *testing.T) {
 	for name, edit := range map[string]func(*Entry){
+		"permissions beyond the maxima":   func(e *Entry) { e.Grant.Devices = []string{"/dev/sda"} },
 		"permissions beyond the manifest": func(e *Entry) { e.Grant.Devices = append(e.Grant.Devices, "/dev/dri/*") },
-		"another version":                 func(e *Entry) { e.Version = "0.9.0" },
-		"kinds":                           func(e *Entry) { e.Kinds = []sdk.Kind{sdk.EnvironmentHook} },
+		"another version":                 func(e *Entry) { e.Manifest.Version = "0.9.0" },
+		"kinds":                           func(e *Entry) { e.Manifest.Kinds = []sdk.Kind{sdk.EnvironmentHook} },
 	} {
 		k := newKit(t)
 		k.drop("mtgpu.wasm", manifest("mtgpu 1.0.0"), k.key)
@@ -306,7 +344,7 @@ func TestH2_LockThatNoApprovalWrites(t *testing.T) {
 		"a bad id":     func(l *lock) { l.Hooks[0].ID = "x y" },
 		"a bad hash":   func(l *lock) { l.Hooks[0].SHA256 = "ABC" },
 		"a bad key":    func(l *lock) { l.Hooks[0].Key = "ABC" },
-		"no version":   func(l *lock) { l.Hooks[0].Version = "" },
+		"no version":   func(l *lock) { l.Hooks[0].Manifest.Version = "" },
 		"a bad id off": func(l *lock) { l.Off = []string{"../x"} },
 	} {
 		k := newKit(t)

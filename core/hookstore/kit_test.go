@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,11 +151,27 @@ func (k *kit) state(file string, want State, why reason.ID) Hook {
 	return Hook{}
 }
 
-// usable are the ids of what may run.
+// usable are the ids of what may run. A glance comes to the same, once it has read what would be asked.
 func (k *kit) usable() string {
-	var out []string
+	k.t.Helper()
+	var out, glanced []string
 	for _, d := range k.List().Usable() {
 		out = append(out, d.Manifest.ID+" "+d.Manifest.Version)
+	}
+	for _, d := range k.Glance().Usable() {
+		if d.Load != nil {
+			m, err := d.Load()
+			if err != nil {
+				continue
+			}
+			if sha256.Sum256(m.Bytes) != m.Sum {
+				k.t.Error("a glance gave other bytes than it hashed")
+			}
+		}
+		glanced = append(glanced, d.Manifest.ID+" "+d.Manifest.Version)
+	}
+	if !slices.Equal(out, glanced) {
+		k.t.Errorf("usable are %q, at a glance %q", out, glanced)
 	}
 	return strings.Join(out, ", ")
 }

@@ -1,7 +1,9 @@
 package hookstore
 
 import (
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,11 +11,60 @@ import (
 
 	"rigup.dev/rigup/core/hookhost"
 	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 // List looks at every hook of this machine. Each file is read once; what may run is exactly the bytes that were
 // hashed. It changes nothing, and what is wrong with one hook, or with the lock, keeps no other from being listed.
-func (s Store) List() View {
+func (s Store) List() View { return s.view(s.look) }
+
+// Glance is List for a run, where a hook that is not asked should cost nothing: of a file that has the name and the
+// size of an approved one it takes the lock's word, until it is loaded to be asked. Then its bytes are read, once,
+// and held against the lock.
+func (s Store) Glance() View {
+	return s.view(func(name string, l lock) Hook {
+		if e := l.byFile(name); e != nil {
+			info, err := os.Lstat(filepath.Join(s.Dir, name))
+			if err == nil && regular(info, maxModule) == nil && info.Size() == e.Size {
+				return s.trusted(*e, writableByOthers(info))
+			}
+		}
+		return s.look(name, l)
+	})
+}
+
+// trusted is a hook that the lock knows and nobody has read yet.
+func (s Store) trusted(e Entry, writable bool) Hook {
+	h := Hook{ID: e.ID, File: e.File, Size: e.Size, Manifest: e.Manifest, Entry: &e, writable: writable}
+	sum, err := hex.DecodeString(e.SHA256)
+	if err != nil {
+		return h // valid has seen to it
+	}
+	copy(h.Sum[:], sum)
+	h.settled(h.Manifest)
+	if h.State == Approved {
+		h.load = func() (hookhost.Module, error) { return s.load(e) }
+	}
+	return h
+}
+
+// load reads the module of an entry.
+func (s Store) load(e Entry) (hookhost.Module, error) {
+	c, err := s.read(e.File)
+	if err == nil && !e.is(c) {
+		err = errors.New("its file is not the one that was approved")
+	}
+	if err == nil {
+		err = e.sound(c.manifest)
+	}
+	if err != nil {
+		return hookhost.Module{}, fmt.Errorf("%w (rigup hooks info %s)", err, e.File)
+	}
+	return hookhost.Module{Name: e.File, Bytes: c.bytes, Sum: c.sum}, nil
+}
+
+// view looks at every file and settles what they are together.
+func (s Store) view(look func(string, lock) Hook) View {
 	v := View{Dir: s.Dir}
 	l, err := s.readLock()
 	if err != nil {
@@ -23,7 +74,7 @@ func (s Store) List() View {
 	v.Problems = append(v.Problems, problems...)
 	var found []Hook
 	for _, name := range files {
-		h := s.look(name, l)
+		h := look(name, l)
 		if h.writable {
 			v.Problems = append(v.Problems, reason.New(reason.HookWritable, "path", filepath.Join(s.Dir, name)))
 		}
@@ -85,7 +136,9 @@ func (s Store) look(name string, l lock) Hook {
 	h.ID, h.Manifest, h.Entry = c.manifest.ID, c.manifest, l.find(c.manifest.ID)
 	h.writable = c.writable
 	if h.Entry != nil && h.Entry.is(c) {
-		h.approved(c)
+		if h.settled(c.manifest); h.State == Approved {
+			h.Module = hookhost.Module{Name: h.File, Bytes: c.bytes, Sum: c.sum}
+		}
 	} else {
 		h.claims = c.signature != nil
 		h.wait(s.judge(c, l, Options{}))
@@ -126,18 +179,18 @@ func (s Store) read(name string) (candidate, error) {
 // SourceFolder is the source of a hook that was put into the folder.
 const SourceFolder = "folder"
 
-// approved makes h the hook that its entry is about, if the two agree.
-func (h *Hook) approved(c candidate) {
+// settled makes h the hook that its entry is about, if the two agree. m is the manifest in the file.
+func (h *Hook) settled(m sdk.Manifest) {
 	h.Signature = h.Entry.signature()
-	if err := h.Entry.sound(c.manifest); err != nil {
-		why := reason.New(reason.HookGrant, "hook", c.name(), "name", h.File).With(err.Error())
+	err := h.Entry.sound(m)
+	switch {
+	case err != nil:
+		why := reason.New(reason.HookGrant, "hook", h.Entry.name(), "name", h.File).With(err.Error())
 		h.State, h.Problem = Changed, &why
-		return
-	}
-	h.State = Approved
-	h.Module = hookhost.Module{Name: h.File, Bytes: c.bytes, Sum: c.sum}
-	if !h.Entry.Enabled {
-		h.State, h.Module = Disabled, hookhost.Module{}
+	case h.Entry.Enabled:
+		h.State = Approved
+	default:
+		h.State = Disabled
 	}
 }
 
@@ -189,7 +242,7 @@ func (s Store) settle(found []Hook, l lock) []Hook {
 		for i := range found {
 			if h := &found[i]; i != have && h.is(e) {
 				why := reason.New(reason.HookCopy, "file", h.File, "other", found[have].File)
-				h.State, h.Module, h.Problem = Copied, hookhost.Module{}, &why
+				h.State, h.Module, h.load, h.Problem = Copied, hookhost.Module{}, nil, &why
 			}
 		}
 	}
@@ -202,7 +255,7 @@ func (h Hook) is(e Entry) bool { return h.ID == e.ID && h.Digest() == "sha256:"+
 
 // gone is an approved hook whose bytes are nowhere, unless the file in its place says so already.
 func gone(e Entry, found []Hook) []Hook {
-	why := reason.New(reason.HookMissing, "hook", e.ID+" "+e.Version, "file", e.File, "id", e.ID)
+	why := reason.New(reason.HookMissing, "hook", e.name(), "file", e.File, "id", e.ID)
 	for _, f := range found {
 		switch {
 		case f.File == e.File && f.ID == e.ID:

@@ -33,15 +33,15 @@ const lockFormat = 1
 // Entry is one approval: these bytes, of this publisher, may do this. It holds no secrets and no paths of the
 // machine.
 type Entry struct {
-	ID      string `json:"id"`
-	File    string `json:"file"` // its name in the folder
-	Version string `json:"version"`
+	ID   string `json:"id"`
+	File string `json:"file"` // its name in the folder
 	// Source is where the file came from: "folder" for one that was put there, "file NAME", an https address, or an
 	// oci:// reference with digest.
-	Source    string     `json:"source"`
-	SHA256    string     `json:"sha256"` // in hex
-	Kinds     []sdk.Kind `json:"kinds"`
-	Publisher string     `json:"publisher"` // as the manifest names it
+	Source string `json:"source"`
+	SHA256 string `json:"sha256"` // of the file, in hex
+	Size   int64  `json:"size"`   // in bytes
+	// Manifest is the one in the file, so that a hook that is not asked costs no more than its entry.
+	Manifest sdk.Manifest `json:"manifest"`
 	// Key is the publisher's minisign public key, in base64, which is pinned to the id; empty for an unsigned hook.
 	// KeyFrom is how it became known.
 	Key     string    `json:"key,omitempty"`
@@ -52,6 +52,9 @@ type Entry struct {
 	By       string          `json:"by"`
 	Enabled  bool            `json:"enabled"`
 }
+
+// name is how the hook is called in sentences.
+func (e Entry) name() string { return e.ID + " " + e.Manifest.Version }
 
 // lock is what the file holds.
 type lock struct {
@@ -215,23 +218,24 @@ var (
 	sumForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// valid holds every entry against the forms that approval writes.
+// valid holds every entry against the forms that approval writes. What it may do is held against the host's maxima
+// hook by hook: a later rigup may have others.
 func (l lock) valid() error {
 	ids, files := map[string]bool{}, map[string]bool{}
 	for _, e := range l.Hooks {
-		_, verr := semver.StrictNewVersion(e.Version)
 		var kerr error
 		if e.Key != "" {
 			_, kerr = ParseKey(e.Key)
 		}
+		_, verr := semver.StrictNewVersion(e.Manifest.Version)
 		switch {
-		case !idForm.MatchString(e.ID):
+		case !idForm.MatchString(e.ID), e.ID != e.Manifest.ID:
 			return fmt.Errorf("%q is not the id of a hook", e.ID)
 		case ids[e.ID], files[e.File]:
 			return fmt.Errorf("the hook %s stands there twice", e.ID)
 		case !fileName.MatchString(e.File):
 			return fmt.Errorf("the hook %s has a file named %q", e.ID, e.File)
-		case verr != nil, !sumForm.MatchString(e.SHA256), kerr != nil, e.Approved.IsZero():
+		case !sumForm.MatchString(e.SHA256), e.Size <= 0, kerr != nil, verr != nil, e.Approved.IsZero():
 			return fmt.Errorf("the entry of the hook %s is not complete", e.ID)
 		}
 		ids[e.ID], files[e.File] = true, true

@@ -53,7 +53,7 @@ func TestAnotherRigupAtWork(t *testing.T) {
 
 // FuzzLock: whatever stands in the file, reading it ends, and what is taken is exactly what rigup writes.
 func FuzzLock(f *testing.F) {
-	good, err := encodeLock(lock{Off: []string{"nvidia"}, Hooks: []Entry{{ID: "mtgpu", File: "a.wasm", Version: "1.0.0",
+	good, err := encodeLock(lock{Off: []string{"nvidia"}, Hooks: []Entry{{ID: "mtgpu", File: "a.wasm", Size: 1, Manifest: manifest("mtgpu 1.0.0"),
 		SHA256: fmt.Sprintf("%064x", 1), Approved: time.Unix(1, 0).UTC(), Enabled: true}}})
 	if err != nil {
 		f.Fatal(err)

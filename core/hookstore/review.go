@@ -2,7 +2,10 @@ package hookstore
 
 import (
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -142,7 +145,7 @@ func (r *Review) compareVersions() error {
 	if r.Before == nil {
 		return nil
 	}
-	have, err := semver.StrictNewVersion(r.Before.Version)
+	have, err := semver.StrictNewVersion(r.Before.Manifest.Version)
 	if err != nil {
 		return err
 	}
@@ -152,7 +155,7 @@ func (r *Review) compareVersions() error {
 	}
 	r.age = this.Compare(have)
 	if r.age < 0 && !r.options.AllowDowngrade {
-		return reason.Fail(reason.New(reason.HookDowngrade, "hook", r.candidate.name(), "have", r.Before.Version, "command", r.candidate.command()), nil)
+		return reason.Fail(reason.New(reason.HookDowngrade, "hook", r.candidate.name(), "have", r.Before.Manifest.Version, "command", r.candidate.command()), nil)
 	}
 	return nil
 }
@@ -173,26 +176,26 @@ func (r *Review) ask() {
 		return
 	}
 	if r.More = grant.Beyond(m.Permissions, b.Grant); !grant.Empty(r.More) {
-		q("It asks for more than the approved %s may.", b.Version)
+		q("It asks for more than the approved %s may.", b.Manifest.Version)
 	}
-	if b.Publisher != m.Publisher {
-		q("Its publisher is %s now; of the approved %s it was %s.", m.Publisher, b.Version, b.Publisher)
+	if b.Manifest.Publisher != m.Publisher {
+		q("Its publisher is %s now; of the approved %s it was %s.", m.Publisher, b.Manifest.Version, b.Manifest.Publisher)
 	}
 	if b.Key == "" && r.Signature.Key != "" {
-		q("It is signed with key %s; the approved %s was not signed.", r.Signature.KeyID, b.Version)
+		q("It is signed with key %s; the approved %s was not signed.", r.Signature.KeyID, b.Manifest.Version)
 	}
-	if kinds := without(m.Kinds, b.Kinds); len(kinds) > 0 {
+	if kinds := without(m.Kinds, b.Manifest.Kinds); len(kinds) > 0 {
 		q("It decides about more than before: %s.", strings.Join(words(kinds), ", "))
 	}
 	switch {
 	case r.age < 0:
-		q("It is older than the approved %s.", b.Version)
+		q("It is older than the approved %s.", b.Manifest.Version)
 	case b.is(r.candidate):
 		q("The list of approved hooks says other things about it than the file does.")
 	case r.age == 0:
 		q("It has the version of the approved file, and other bytes.")
 	default:
-		r.Changes = append(r.Changes, fmt.Sprintf("Version %s instead of %s.", m.Version, b.Version))
+		r.Changes = append(r.Changes, fmt.Sprintf("Version %s instead of %s.", m.Version, b.Manifest.Version))
 	}
 	if less := grant.Beyond(b.Grant, m.Permissions); !grant.Empty(less) {
 		r.Changes = append(r.Changes, "It no longer asks for everything that it was granted.")
@@ -210,7 +213,7 @@ func (s Store) namesakes(r Review, l lock) []string {
 		}
 	}
 	for _, e := range l.Hooks {
-		if strings.EqualFold(e.Publisher, publisher) && e.Key != "" && e.Key != key {
+		if strings.EqualFold(e.Manifest.Publisher, publisher) && e.Key != "" && e.Key != key {
 			return []string{fmt.Sprintf("It names %s as its publisher, but the approved hook %s of that publisher is signed with another key.", publisher, e.ID)}
 		}
 	}
@@ -221,17 +224,27 @@ func (s Store) namesakes(r Review, l lock) []string {
 func (e Entry) is(c candidate) bool { return "sha256:"+e.SHA256 == digest(c.sum) }
 
 // sound says what is wrong between an entry and the manifest in the very bytes that it is about: then it was not
-// written by an approval.
+// written by an approval, or by a rigup that allowed more.
 func (e Entry) sound(m sdk.Manifest) error {
-	switch more := grant.Beyond(e.Grant, m.Permissions); {
-	case e.ID != m.ID || e.Version != m.Version:
-		return fmt.Errorf("the file is %s %s", m.ID, m.Version)
-	case len(without(m.Kinds, e.Kinds)) > 0:
-		return fmt.Errorf("the file decides about %s", strings.Join(words(m.Kinds), ", "))
-	case !grant.Empty(more):
+	if !reflect.DeepEqual(e.Manifest, plain(m)) {
+		return errors.New("the file has another manifest")
+	}
+	if err := errors.Join(grant.Valid(m), grant.ValidPermissions(e.Grant)); err != nil {
+		return err
+	}
+	if more := grant.Beyond(e.Grant, m.Permissions); !grant.Empty(more) {
 		return fmt.Errorf("the file does not ask to %s", strings.Join(grant.Words(more), "; "))
 	}
 	return nil
+}
+
+// plain is a manifest as the lock holds it, where an empty list and none are the same.
+func plain(m sdk.Manifest) sdk.Manifest {
+	var out sdk.Manifest
+	if b, err := json.Marshal(m); err != nil || json.Unmarshal(b, &out) != nil {
+		return m
+	}
+	return out
 }
 
 func (e Entry) signature() Signature {

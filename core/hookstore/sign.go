@@ -103,7 +103,7 @@ func (s Store) keyFor(c candidate, id string, before *Entry, given string) (Key,
 		}
 		return k, KeyGiven, nil
 	}
-	if k, ok := s.trusted(id); ok {
+	if k, ok := s.trustedKey(id); ok {
 		return k, KeyTrusted, nil
 	}
 	if k, err := ParseKey(string(c.key)); err == nil && k.ID == id {
@@ -112,8 +112,8 @@ func (s Store) keyFor(c candidate, id string, before *Entry, given string) (Key,
 	return Key{}, "", reason.Fail(reason.New(reason.HookKeyUnknown, "hook", c.name(), "key", id, "command", c.command()), nil)
 }
 
-// trusted looks for a key in the folder of trusted ones.
-func (s Store) trusted(id string) (Key, bool) {
+// trustedKey looks for a key in the folder of trusted ones.
+func (s Store) trustedKey(id string) (Key, bool) {
 	files, err := filepath.Glob(filepath.Join(s.Dir, TrustDir, "*"+keySuffix))
 	if err != nil {
 		return Key{}, false
