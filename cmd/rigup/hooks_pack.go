@@ -31,12 +31,12 @@ func (p *program) hooksPack() *cli.Command {
 			"key to hand out with it. An encrypted key needs its password: from the terminal, from " + passwordEnv + ",\n" +
 			"or from the first line of the standard input.",
 		UsageText: "rigup hooks pack build/hook.wasm --manifest manifest.json --key vendor.key -o vendor.wasm",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "manifest", Usage: "the manifest; without it the one in the module stays"},
 			&cli.StringFlag{Name: "key", Usage: "private key of minisign to sign with"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "where to write the module (default: MODULE itself)"},
 			&cli.StringFlag{Name: "push", Usage: "reference in a registry to push it to: oci://registry.example/hooks/vendor:1.0.0"},
-		},
+		}, settings("ca-file")...),
 		Action: p.packHook,
 	}
 }

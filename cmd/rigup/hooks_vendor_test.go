@@ -2,10 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-containerregistry/pkg/registry"
 
 	"rigup.dev/rigup/core/hookhost/wasmtest"
 	"rigup.dev/rigup/core/hookstore"
@@ -68,6 +73,17 @@ func TestAVendorsWay(t *testing.T) {
 	r, err := store.ReviewFetched(a, hookstore.Options{})
 	if err != nil || r.Signature.Key == "" || r.Manifest.ID != "acme" {
 		t.Errorf("%+v, %v", r, err)
+	}
+
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	reference := "oci://" + strings.TrimPrefix(server.URL, "http://") + "/hooks/acme:0.1.0"
+	if out := m.do(t, 0, "hooks", "pack", packed, "--push", reference); !strings.Contains(out, "rigup hooks add "+reference+"@sha256:") {
+		t.Error(out)
+	}
+	a, err = hookstore.Fetcher{}.Fetch(t.Context(), reference)
+	if err != nil || string(a.Module) != string(first) || len(a.Signature) == 0 || len(a.Key) == 0 {
+		t.Errorf("what was pushed comes back otherwise: %v", err)
 	}
 
 	if out := m.do(t, 0, "hooks", "pack", packed); !strings.Contains(out, ", signed") { // as it is, so its signature holds

@@ -327,6 +327,15 @@ func TestSuiteFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
+// A hook that never answers in time costs seconds for each question. It is not asked all of them.
+func TestSuiteLosesPatience(t *testing.T) {
+	late := &hookfake.Runner{Failures: map[string]*hookhost.Failure{"acme": {Cause: hookhost.TimedOut, Text: "did not end within 2 s"}}}
+	r, err := Suite{Run: late}.Test(context.Background(), "acme.wasm", packed(t, manifest()).Bytes, nil)
+	if err != nil || r.Count(Failed) != patience || r.Count(Skipped) != 1 || len(late.Asked()) != patience {
+		t.Errorf("%d asked, %+v, %v", len(late.Asked()), r.Checks, err)
+	}
+}
+
 func TestSuiteOfModulesThatAreNone(t *testing.T) {
 	s := Suite{Run: &hookfake.Runner{}}
 	two := wasmtest.Cat(packed(t, manifest()).Bytes, packed(t, manifest()).Bytes[len(module(t)):])

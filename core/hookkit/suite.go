@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,17 +73,40 @@ func (s Suite) Test(ctx context.Context, name string, module []byte, cases []Cas
 	t := test{Suite: s, module: hookhost.NewModule(name, module)}
 	t.add(t.static(module))
 	if m := t.report.Manifest; m != nil {
-		for _, x := range machines(*m) {
-			t.add(t.machine(ctx, x))
-		}
-		t.diagnoses(ctx)
-		for _, c := range cases {
-			t.add(t.golden(ctx, c))
-		}
-		t.add(t.time())
+		t.dynamic(ctx, *m, cases)
 	}
 	return t.report, ctx.Err()
 }
+
+// dynamic is what can be checked by asking the hook.
+func (t *test) dynamic(ctx context.Context, m sdk.Manifest, cases []Case) {
+	var checks []func() Check
+	for _, x := range machines(m) {
+		checks = append(checks, func() Check { return t.machine(ctx, x) })
+	}
+	if slices.Contains(m.Kinds, sdk.GPUHook) {
+		for _, f := range failures() {
+			checks = append(checks, func() Check { return t.diagnosis(ctx, f) })
+		}
+	}
+	for _, c := range cases {
+		checks = append(checks, func() Check { return t.golden(ctx, c) })
+	}
+	for i, check := range checks {
+		if ctx.Err() != nil {
+			return
+		}
+		if t.late == patience {
+			t.add(Check{Name: "the rest", Result: Skipped, Text: fmt.Sprintf("%d checks: the hook was too slow %d times", len(checks)-i, patience)})
+			break
+		}
+		t.add(check())
+	}
+	t.add(t.time())
+}
+
+// patience is how often a hook may be too slow before the rest of the checks is left out: each takes seconds.
+const patience = 3
 
 // test is one run of the suite.
 type test struct {
@@ -90,6 +114,7 @@ type test struct {
 	module  hookhost.Module
 	report  Report
 	slowest time.Duration
+	late    int // how often there was no answer in time
 }
 
 func (t *test) add(c Check) {
@@ -142,6 +167,10 @@ func (t *test) twice(run func(*recorder) error) (Expected, []string, error) {
 		err := run(r)
 		for _, s := range r.said {
 			t.slowest = max(t.slowest, s.answer.Took)
+			var f *hookhost.Failure
+			if errors.As(s.err, &f) && f.Cause == hookhost.TimedOut {
+				t.late++
+			}
 			if i == 0 {
 				log = append(log, lines(s.answer.Log)...)
 			}
@@ -225,20 +254,13 @@ func (t *test) machine(ctx context.Context, x ownMachine) Check {
 	return k
 }
 
-// diagnoses asks a gpu hook about failures that nobody can know, and about none: it has to answer, whatever it says.
-func (t *test) diagnoses(ctx context.Context) {
-	h := t.hook()
+// diagnosis asks about a failure that nobody can know: the hook has to answer, whatever it says.
+func (t *test) diagnosis(ctx context.Context, f ownFailure) Check {
 	own := machines(*t.report.Manifest)
-	for _, f := range failures() {
-		for _, kind := range h.Manifest.Kinds {
-			if kind != sdk.GPUHook {
-				continue
-			}
-			req := sdk.Request{API: sdk.API, Hook: h.Manifest.ID, Kind: kind, Phase: sdk.Diagnose, Facts: own[len(own)-1].facts, Failure: &f.failure}
-			e, log, err := t.request(ctx, req, own[len(own)-1])
-			t.add(Check{Name: f.name, Result: OK}.done(e, log, err))
-		}
-	}
+	x := own[len(own)-1]
+	req := sdk.Request{API: sdk.API, Hook: t.report.Manifest.ID, Kind: sdk.GPUHook, Phase: sdk.Diagnose, Facts: x.facts, Failure: &f.failure}
+	e, log, err := t.request(ctx, req, x)
+	return Check{Name: f.name, Result: OK}.done(e, log, err)
 }
 
 // request gives the hook one request, and runs the probes that it asks for.
