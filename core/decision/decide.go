@@ -119,6 +119,15 @@ func order[T any](list []T, about func(T) (hook string, devices []sdk.Device)) {
 	})
 }
 
+// Held says which unusable GPUs matter more than those that can be used: cards of their own where only GPUs inside of
+// the processor are left. Nobody bought the card for the processor's GPU to do its work.
+func (p Plan) Held() (Unusable, bool) {
+	if len(p.Unusable) == 0 || len(p.GPUs) > 0 && rank(p.GPUs[0].Devices) <= rank(p.Unusable[0].Devices) {
+		return Unusable{}, false
+	}
+	return p.Unusable[0], true
+}
+
 func rank(devices []sdk.Device) int {
 	if slices.ContainsFunc(devices, func(d sdk.Device) bool { return !d.Integrated }) {
 		return 0

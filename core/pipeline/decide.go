@@ -37,6 +37,11 @@ func decide(ctx context.Context, r *run) (step, error) {
 	}
 	why := r.cpuReason()
 	r.capability = gpu.None(why)
+	for _, u := range r.decided.Unusable {
+		if w := foreign(u.Hook, u.Reason); len(r.decided.GPUs) > 0 && w.Text != why.Text {
+			r.warn(w)
+		}
+	}
 	for _, f := range r.decided.Failed {
 		if w := r.hookFailed(f); w.Text != why.Text {
 			r.warn(w)
@@ -100,10 +105,12 @@ func (r *run) cpuReason() reason.Reason {
 		return reason.New(reason.GPUOff)
 	case r.facts.Host.OS == "":
 		return reason.New(reason.GPUNotChecked) // the machine was not observed
-	case len(p.GPUs) > 0:
+	}
+	if u, ok := p.Held(); ok {
+		return foreign(u.Hook, u.Reason)
+	}
+	if len(p.GPUs) > 0 {
 		return reason.New(reason.GPUNotInUse, "gpu", describeGPUs(p.GPUs)).With(addresses(p.GPUs))
-	case len(p.Unusable) > 0:
-		return foreign(p.Unusable[0].Hook, p.Unusable[0].Reason)
 	}
 	for _, f := range p.Failed {
 		if f.Kind == sdk.GPUHook {
@@ -155,7 +162,7 @@ func (r *run) publisher(hook string) string {
 
 // decisionText is the line of the stage: which hook would use what, or why nothing is used.
 func (r *run) decisionText(why reason.Reason) string {
-	if len(r.decided.GPUs) == 0 {
+	if _, held := r.decided.Held(); held || len(r.decided.GPUs) == 0 {
 		return "CPU: " + strings.TrimSuffix(lower(why.Text), ".")
 	}
 	g := r.decided.GPUs[0]

@@ -38,20 +38,22 @@ import (
 
 // machine is a simulated machine: an engine in memory, a cluster that answers, a Helm release that remembers.
 type machine struct {
-	t       *testing.T
-	home    string
-	engine  *enginefake.Engine
-	facts   constant
-	kube    *kubefake.API
-	release *releaseFake
-	hooks   []decision.Hook
-	runner  *hookfake.Runner
-	notes   []reason.Reason // about hooks that are not used
-	probe   func(sdk.Probe) sdk.ProbeResult
-	loaded  map[string]string // images in the node: reference and id
-	ask     report.Asker
-	now     time.Time
-	mu      sync.Mutex
+	t      *testing.T
+	home   string
+	engine *enginefake.Engine
+	// endpoint is where the engine listens; zero: somewhere.
+	endpoint engine.Endpoint
+	facts    constant
+	kube     *kubefake.API
+	release  *releaseFake
+	hooks    []decision.Hook
+	runner   *hookfake.Runner
+	notes    []reason.Reason // about hooks that are not used
+	probe    func(sdk.Probe) sdk.ProbeResult
+	loaded   map[string]string // images in the node: reference and id
+	ask      report.Asker
+	now      time.Time
+	mu       sync.Mutex
 }
 
 // constant are facts that do not change.
@@ -216,7 +218,7 @@ func (m *machine) deps() Deps {
 		Runner: m.runner,
 		Prober: func(Engine, bool) decision.Prober { return prober(m.probe) },
 		Engine: func(context.Context, string) (Engine, error) {
-			return served{m.engine}, nil
+			return served{m.engine, m.endpoint}, nil
 		},
 		Host:        cluster.Host{Listen: func(string) error { return nil }, Networks: func() ([]netip.Prefix, error) { return nil, nil }},
 		Credentials: func(context.Context, string) (engine.Credentials, error) { return engine.Credentials{}, nil },
@@ -227,10 +229,16 @@ func (m *machine) deps() Deps {
 }
 
 // served is the engine in memory, reached at an endpoint.
-type served struct{ *enginefake.Engine }
+type served struct {
+	*enginefake.Engine
+	at engine.Endpoint
+}
 
-func (served) Endpoint() engine.Endpoint {
-	return engine.Endpoint{Host: "unix:///test.sock", Source: "test"}
+func (s served) Endpoint() engine.Endpoint {
+	if s.at.Host == "" {
+		return engine.Endpoint{Host: "unix:///test.sock", Source: "test"}
+	}
+	return s.at
 }
 func (served) Close() error { return nil }
 

@@ -81,9 +81,22 @@ func TestG4_OneReason(t *testing.T) {
 		cards("0x10de")(m)
 		m.runner.Hooks["nvidia"] = func(req sdk.Request) sdk.Response {
 			if req.Phase == sdk.Detect {
-				return sdk.Claiming(sdk.Claim{Confidence: 90})
+				return sdk.Claiming(sdk.Claim{Confidence: 90, Devices: []sdk.Device{{ID: "0000:00:00.0"}}})
 			}
 			return sdk.Giving(sdk.Reason{ID: "driver-missing", Text: "The driver is not installed.", Remedy: []string{"install it"}})
+		}
+	}
+	held := func(m *machine) {
+		ruledOut(m)
+		cards("0x8086")(m)
+		m.vendor("intel", "Intel", "0x8086")
+		well := m.runner.Hooks["intel"]
+		m.runner.Hooks["intel"] = func(req sdk.Request) sdk.Response {
+			r := well(req)
+			if r.GPU != nil {
+				r.GPU.Devices[0].Integrated = true
+			}
+			return r
 		}
 	}
 	crashes := func(m *machine) {
@@ -104,13 +117,14 @@ func TestG4_OneReason(t *testing.T) {
 		want    reason.ID
 		says    string
 	}{
-		"none":                                   {cards(), "gpu=auto", reason.GPUNone, ""},
-		"one":                                    {cards("0x10de"), "gpu=auto", reason.GPUNotInUse, "an NVIDIA GPU"},
-		"two vendors":                            {cards("0x1002", "0x10de", "0x10de"), "gpu=auto", reason.GPUNotInUse, "2 NVIDIA GPUs and an AMD GPU"},
-		"unknown":                                {unknown("permission denied"), "gpu=auto", reason.GPUUnknown, ""},
-		"other system":                           {unknown("timed out"), "gpu=auto", reason.GPUUnknown, ""},
-		"off":                                    {cards("0x10de"), "gpu=off", reason.GPUOff, ""},
-		"ruled out":                              {ruledOut, "gpu=auto", "nvidia.driver-missing", "not installed"},
+		"none":         {cards(), "gpu=auto", reason.GPUNone, ""},
+		"one":          {cards("0x10de"), "gpu=auto", reason.GPUNotInUse, "an NVIDIA GPU"},
+		"two vendors":  {cards("0x1002", "0x10de", "0x10de"), "gpu=auto", reason.GPUNotInUse, "2 NVIDIA GPUs and an AMD GPU"},
+		"unknown":      {unknown("permission denied"), "gpu=auto", reason.GPUUnknown, ""},
+		"other system": {unknown("timed out"), "gpu=auto", reason.GPUUnknown, ""},
+		"off":          {cards("0x10de"), "gpu=off", reason.GPUOff, ""},
+		"ruled out":    {ruledOut, "gpu=auto", "nvidia.driver-missing", "not installed"},
+		"G11: a card ruled out, beside the GPU of the processor": {held, "gpu=auto", "nvidia.driver-missing", "not installed"},
 		"hook failed":                            {crashes, "gpu=auto", reason.GPUHookFailed, "nvidia did not end within 2 s"},
 		"H4":                                     {greedy, "gpu=auto", reason.GPUHookFailed, "nvidia.com/gpu, which it was not allowed"},
 		"no hook":                                {cards("0x1ed5"), "gpu=auto", reason.GPUNoHook, "a GPU (PCI 1ed5:0001)"},
