@@ -121,9 +121,10 @@ func serve(ctx context.Context, l Limits, r *bufio.Reader, w *bufio.Writer) erro
 		if kind != frameRequest || len(request) < sha256.Size {
 			return errors.New("read a request: this is something else")
 		}
-		stop := endAfter(l.Kill + grace)
+		stop, stopWork := endAfter(l.Kill*time.Duration(l.Stretch)+grace), afterWork(l.Kill, func() { os.Exit(exitLate) })
 		o := e.run(ctx, [sha256.Size]byte(request), request[sha256.Size:])
 		stop()
+		stopWork()
 		if err := reply(send, o); err != nil {
 			return err
 		}
@@ -149,4 +150,22 @@ func reply(send func(byte, ...[]byte) error, o outcome) error {
 func endAfter(d time.Duration) (stop func()) {
 	t := time.AfterFunc(d, func() { os.Exit(exitLate) })
 	return func() { t.Stop() }
+}
+
+// afterWork calls end when the process has worked for so long, unless stop is called before. A process that has to
+// wait for others does not work. On several processors at once it works faster than time passes, which is not held
+// against it.
+func afterWork(d time.Duration, end func()) (stop func()) {
+	done, begin := make(chan struct{}), worked()
+	go func() {
+		for left := d; left > 0; left = d - (worked() - begin) {
+			select {
+			case <-done:
+				return
+			case <-time.After(max(left, time.Millisecond)):
+			}
+		}
+		end()
+	}()
+	return func() { close(done) }
 }

@@ -63,8 +63,9 @@ func (e *engine) offer(ctx context.Context) error {
 
 // run asks the module once, in a fresh instance.
 func (e *engine) run(ctx context.Context, module [sha256.Size]byte, request []byte) (o outcome) {
-	ctx, cancel := context.WithTimeout(ctx, e.limits.Run)
+	ctx, cancel := context.WithTimeout(ctx, e.limits.Run*time.Duration(e.limits.Stretch))
 	defer cancel()
+	defer afterWork(e.limits.Run, cancel)()
 	out := &output{max: e.limits.Output, stop: cancel}
 	log := &journal{output: output{max: e.limits.Log, stop: cancel}}
 	w := newWorld(module, request)

@@ -87,7 +87,7 @@ func TestAskAfterAFailure(t *testing.T) {
 // TestE1ContextEndsTheHook holds that a hook ends when who asks it no longer waits.
 func TestE1ContextEndsTheHook(t *testing.T) {
 	var e ended
-	h := New(Options{observe: e.add})
+	h := New(Options{observe: e.add, Limits: Limits{Run: time.Minute, Kill: time.Minute}})
 	defer h.Close()
 	for _, name := range []string{"loop", "recursion without a loop"} {
 		for _, c := range runaways() {
@@ -101,7 +101,7 @@ func TestE1ContextEndsTheHook(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: failed with %v, want the context's error", name, err)
 			}
-			if took := time.Since(begin); took > 1500*time.Millisecond {
+			if took := time.Since(begin); took > slow {
 				t.Errorf("%s: took %v", name, took)
 			}
 		}

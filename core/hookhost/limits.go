@@ -7,9 +7,12 @@ import (
 
 // Limits are the numbers that a hook is held to. A zero field means its default. The parent tells them to the child.
 type Limits struct {
-	// Run is how long one request may take, by the child's own clock; Kill is when the parent ends a child that has
-	// not answered. Some things that a module can do are not interrupted by the interpreter, such as recursion.
+	// Run is how long one request may take; Kill is when the child ends itself, for some things that a module can do are
+	// not interrupted by the interpreter, such as recursion. Both are times of work, as long as a busy machine gives
+	// the child less of it than time passes; but nothing takes longer than Stretch times as much. That is when the
+	// parent, which does not rely on the child, ends it.
 	Run, Kill time.Duration
+	Stretch   int
 	// Start is how long a child may take to start, which no hook has a part in: on Windows, a virus scanner may.
 	Start time.Duration
 	// Decode is how long decoding the module may take, which happens once for all requests: this much, DecodeMiB more
@@ -29,6 +32,7 @@ func (l Limits) withDefaults() Limits {
 	return Limits{
 		Run:       cmp.Or(l.Run, 2*time.Second),
 		Kill:      cmp.Or(l.Kill, 2500*time.Millisecond),
+		Stretch:   cmp.Or(l.Stretch, 4),
 		Start:     cmp.Or(l.Start, 10*time.Second),
 		Decode:    cmp.Or(l.Decode, 2500*time.Millisecond),
 		DecodeMiB: cmp.Or(l.DecodeMiB, 2*time.Second),

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -98,3 +99,13 @@ func hold(p *os.Process, l Limits) (release func(), err error) {
 
 // lower gives up nothing more: the token and the job object do.
 func lower(Limits) error { return nil }
+
+// worked is how long the process has worked so far.
+func worked() time.Duration {
+	var created, exited, kernel, user windows.Filetime
+	if err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user); err != nil {
+		return time.Duration(time.Now().UnixNano())
+	}
+	ticks := func(f windows.Filetime) int64 { return int64(f.HighDateTime)<<32 | int64(f.LowDateTime) } // of 100 ns
+	return time.Duration(100 * (ticks(kernel) + ticks(user)))
+}

@@ -182,7 +182,7 @@ func (c *child) load(ctx context.Context, module []byte) *Failure {
 
 // ask gives the child a request. After an error the child is of no more use.
 func (c *child) ask(ctx context.Context, m Module, request []byte) (answer, log []byte, f *Failure) {
-	err := c.within(ctx, c.limits.Kill, func() error {
+	err := c.within(ctx, c.limits.Kill*time.Duration(c.limits.Stretch), func() error {
 		if err := writeFrame(c.in, frameRequest, m.Sum[:], request); err != nil {
 			return err
 		}
