@@ -155,6 +155,8 @@ func approvedText(name string, r hookstore.Review, done hookstore.Done) []string
 	var out []string
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	switch {
+	case len(r.Questions) == 0 && r.Before != nil && r.Before.Manifest.Version == r.Manifest.Version: // the same bytes
+		say("%s was approved before; its file is in the folder again.", name)
 	case len(r.Questions) == 0 && r.Before != nil:
 		say("%s is approved: it is signed with the key of %s and asks for no more.", name, r.Before.Manifest.Version)
 	default:

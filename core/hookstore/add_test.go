@@ -20,7 +20,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"rigup.dev/rigup/core/engine"
+	"rigup.dev/rigup/core/grant"
 	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 // published is a hook with signature and key, as a publisher has it.
@@ -64,6 +66,32 @@ func TestAddUpdates(t *testing.T) {
 	k.one()
 	if done := k.add(re); done.Entry.File == "" || len(done.Removed) != 0 {
 		t.Errorf("the same again: %+v", done)
+	}
+}
+
+// What was approved and is missing, or was damaged, is put back by the same add, without a question.
+func TestAddPutsBack(t *testing.T) {
+	k := newKit(t)
+	a := k.published("1.0.0")
+	file := k.add(a).Entry.File
+	k.rewrite(func(l *lock) { l.Hooks[0].Grant = sdk.Permissions{} })
+	for name, harm := range map[string]func() error{
+		"removed": func() error { return os.Remove(k.path(file)) },
+		"damaged": func() error { return os.WriteFile(k.path(file), []byte("x"), 0o600) },
+	} {
+		must(t, harm())
+		k.wantUsable(builtIns)
+		r, err := k.ReviewFetched(a, Options{})
+		must(t, err)
+		done, err := k.Approve(t.Context(), r, "")
+		if err != nil || r.Same || len(r.Questions) > 0 || !grant.Empty(done.Entry.Grant) {
+			t.Errorf("%s: %v %+v", name, err, r)
+		}
+		k.wantUsable(builtIns + ", mtgpu 1.0.0")
+		file = done.Entry.File
+	}
+	if r, err := k.ReviewFetched(a, Options{}); err != nil || !r.Same {
+		t.Errorf("%v %+v", err, r)
 	}
 }
 

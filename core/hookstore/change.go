@@ -185,6 +185,9 @@ func (s Store) entry(r Review) Entry {
 	}
 	if r.Before != nil {
 		e.Enabled = r.Before.Enabled // an update does not switch on what was switched off
+		if r.Before.is(r.candidate) && r.Before.sound(r.Manifest) == nil {
+			e.Grant = r.Before.Grant // put back, with what it was granted
+		}
 	}
 	return e
 }
@@ -251,11 +254,7 @@ func (s Store) supersede(before *Entry, now Entry) []string {
 	if before == nil || before.Source == SourceFolder || before.File == now.File {
 		return nil
 	}
-	c, err := s.read(before.File)
-	if err != nil || !before.is(c) {
-		return nil
-	}
-	if s.delete(before.File) != nil {
+	if !s.has(*before) || s.delete(before.File) != nil {
 		return nil
 	}
 	return []string{before.File}

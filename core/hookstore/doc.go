@@ -138,7 +138,11 @@ func (v View) Pending() []Hook {
 func (v View) Notes() []reason.Reason {
 	out := append([]reason.Reason(nil), v.Problems...)
 	for _, h := range v.Pending() {
-		out = append(out, *h.Problem)
+		why := *h.Problem
+		if why.ID != reason.HookPending { // what stands in the way of an approval is evidence, as long as nobody tries it
+			why = reason.New(reason.HookPending, "hook", h.Manifest.ID+" "+h.Manifest.Version, "name", h.File).With(why.Text)
+		}
+		out = append(out, why)
 	}
 	for _, h := range v.Hooks {
 		if h.State == Changed || h.State == Missing || h.State == Broken {

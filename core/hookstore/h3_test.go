@@ -273,6 +273,9 @@ func TestH3_Unsigned(t *testing.T) {
 	if !h.Unsigned() {
 		t.Error("it is not shown as unsigned")
 	}
+	if n := k.List().Notes(); len(n) != 1 || n[0].ID != reason.HookPending || n[0].Remedy[0] != "rigup hooks approve mtgpu.wasm" || !strings.Contains(n[0].Evidence[0], "not signed") {
+		t.Errorf("a plan says %+v", n)
+	}
 	why := *h.Problem
 	if want := "rigup hooks approve mtgpu.wasm --allow-unsigned"; !strings.HasSuffix(why.Remedy[1], want) || why.Exit() != reason.ExitUsage {
 		t.Errorf("%+v", why)
