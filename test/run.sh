@@ -14,6 +14,10 @@ if [ "${1:-}" != e2e ]; then
   say "the lab's own tests"
   go test -C test/lab ./...
 fi
+if [ "${1:-}" != e2e ] || [ ! -e bin/hooks/moorethreads.wasm ]; then
+  say "hooks in four languages"
+  test/hooks.sh
+fi
 
 say "end to end"
 lab() { go run -C test/lab . "$@"; }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,16 +61,22 @@ var mooreThreads = hardware{
 
 // A vendor that rigup does not know is added by dropping its file into a folder: the executable stays as it is.
 func TestAVendorIsDroppedIn(t *testing.T) {
-	file, err := os.ReadFile(filepath.Join(tree(), "bin/hooks/moorethreads.wasm"))
-	must(t, err)
+	packed, err := filepath.Glob(filepath.Join(tree(), "bin/hooks/moorethreads.wasm*"))
+	if must(t, err); len(packed) != 3 {
+		t.Fatalf("test/hooks.sh builds the module, its signature and its key: there are %v", packed)
+	}
 	w := newWorld(t)
 	if e := result(t, w.planOn(mooreThreads, "--output", "json")); e.Reason == nil || e.Reason.ID != "gpu.no-hook" {
 		t.Errorf("before: %+v", e.Reason)
 	}
 
-	path := filepath.Join(w.home, ".rigup/hooks/moorethreads.wasm")
-	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	must(t, os.WriteFile(path, file, 0o600))
+	folder := filepath.Join(w.home, ".rigup/hooks")
+	must(t, os.MkdirAll(folder, 0o700))
+	for _, from := range packed {
+		b, err := os.ReadFile(from)
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(folder, filepath.Base(from)), b, 0o600))
+	}
 	all := events(t, w.planOn(mooreThreads, "--output", "json"))
 	for _, h := range hookEvents(all) {
 		if strings.HasPrefix(h.Name, "moorethreads") {
@@ -80,21 +87,23 @@ func TestAVendorIsDroppedIn(t *testing.T) {
 		t.Error("that a hook waits was not said")
 	}
 
-	refused := w.fails(2, []string{"sha256:"}, "hooks", "approve", "moorethreads", "--allow-unsigned")
-	digest := refused.all()[strings.Index(refused.all(), "sha256:"):]
-	digest = strings.Fields(digest)[0]
-	w.ok("hooks", "approve", "moorethreads", "--allow-unsigned", "--accept", digest)
+	refused := w.fails(2, []string{"sha256:"}, "hooks", "approve", "moorethreads").all()
+	digest := strings.Fields(refused[strings.Index(refused, "--accept sha256:"):])[1]
+	w.ok("hooks", "approve", "moorethreads", "--accept", digest)
 	contains(t, w.ok("hooks", "list").stdout, "moorethreads", "approved")
 
 	out := w.planOn(mooreThreads, "--explain")
-	contains(t, out, "gpu hook moorethreads", "PCI 0x1ed5:0x0222 at 0000:3b:00.0", "(unsigned)")
+	contains(t, out, "gpu hook moorethreads", "PCI 0x1ed5:0x0222 at 0000:3b:00.0", "recognises", "decides")
 	e := result(t, w.planOn(mooreThreads, "--output", "json"))
 	if e.Reason == nil || e.Reason.ID != "gpu.not-supported-yet" || !strings.Contains(e.Reason.Text, "Moore Threads") {
 		t.Errorf("approved: %+v", e.Reason)
 	}
 
 	// H2: bytes that were swapped after the approval do not run.
-	must(t, os.WriteFile(path, append(file, 0, 2, 1, 'x'), 0o600))
+	module, err := os.OpenFile(filepath.Join(folder, "moorethreads.wasm"), os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = module.WriteString("\x00\x02\x01x") // a section more: still a module, but not the approved one
+	must(t, errors.Join(err, module.Close()))
 	all = events(t, w.planOn(mooreThreads, "--output", "json"))
 	if !warned(all, "hook.changed") || len(hookEvents(all)) == 0 {
 		t.Error("that the file changed was not said")
