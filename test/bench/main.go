@@ -58,7 +58,7 @@ func (b *bench) run() (err error) {
 	defer os.RemoveAll(b.home)
 	defer b.clean()
 	fmt.Printf("%-46s %12s %12s %8s\n", "", "rigup", "by hand", "ratio")
-	for _, m := range []func() error{b.start, b.size, b.install, b.nothing, b.load} {
+	for _, m := range []func() error{b.start, b.size, b.decide, b.install, b.nothing, b.load} {
 		if err := m(); err != nil {
 			return err
 		}
