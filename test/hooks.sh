@@ -105,7 +105,7 @@ example() { # example NAME LANGUAGE
   has "$2" || { echo "skipped: the example $1 is in $2"; return; }
   say "example $1, in $2"
   mkdir -p "$work/examples"
-  git ls-files -z --cached --others --exclude-standard -- "hooks/examples/$1" | xargs -0 cp --parents -t "$work/examples"
+  git ls-files -z --cached --others --exclude-standard -- "hooks/examples/$1" | xargs -0 cp -L --parents -t "$work/examples"
   local dir=$work/examples/hooks/examples/$1
   built "$dir" "the example $1"
   "$rigup" hooks test "$dir/$1.wasm" --facts "$dir/cases"
@@ -126,7 +126,7 @@ if [ -f bin/hooks/moorethreads.wasm ]; then
   cp bin/hooks/moorethreads.wasm* "$RIGUP_HOME/hooks"
   expect "waits for approval" "$(state moorethreads)"
   if "$rigup" hooks approve moorethreads --accept "sha256:$(printf '%064d' 0)" > /dev/null 2>&1; then die "another digest was accepted"; fi
-  "$rigup" hooks approve moorethreads --accept "sha256:$(sha256sum bin/hooks/moorethreads.wasm | cut -d' ' -f1)"
+  "$rigup" hooks approve moorethreads --accept "sha256:$(sha256sum bin/hooks/moorethreads.wasm | cut -d' ' -f1)" --key bin/hooks/moorethreads.wasm.pub
   expect "approved" "$(state moorethreads)"
   printf '\0\2\1x' >> "$RIGUP_HOME/hooks/moorethreads.wasm" # a section more: still a module, but not the approved one
   expect "not the one that was approved" "$("$rigup" hooks info moorethreads 2>&1)"
