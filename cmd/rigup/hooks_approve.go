@@ -20,7 +20,7 @@ func (p *program) hooksApprove() *cli.Command {
 		Usage:     "look at a hook that waits in the folder, and allow what it asks for",
 		Description: `Approval is for exactly these bytes, this publisher's key and these permissions. A newer version with the same
 key that asks for no more is not a question. Without a terminal, --accept with the digest of the file that you
-have looked at approves it; --yes does not.`,
+have looked at approves it, the first time with its publisher's --key; --yes does not.`,
 		UsageText: "rigup hooks approve mtgpu",
 		Flags:     approvalFlags(),
 		Action: func(c *cli.Context) error {
@@ -89,6 +89,7 @@ func (a approval) run(ctx context.Context, action string, r hookstore.Review, ac
 		}
 		return &change, nil
 	}
+	agreed := hookstore.Accepted{Digest: accepted}
 	if len(r.Questions) > 0 && accepted == "" {
 		answer, err := a.question(ctx, r)
 		switch {
@@ -102,9 +103,9 @@ func (a approval) run(ctx context.Context, action string, r hookstore.Review, ac
 			}
 			return nil, r.Unanswered()
 		}
-		accepted = r.Digest()
+		agreed = r.Accepts()
 	}
-	done, err := a.store.Approve(ctx, r, accepted)
+	done, err := a.store.Approve(ctx, r, agreed)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (k *kit) add(a Artifact) Done {
 	k.t.Helper()
 	r, err := k.ReviewFetched(a, Options{})
 	must(k.t, err)
-	done, err := k.Approve(k.t.Context(), r, r.Digest())
+	done, err := k.Approve(k.t.Context(), r, r.Accepts())
 	must(k.t, err)
 	return done
 }
@@ -83,7 +83,7 @@ func TestAddPutsBack(t *testing.T) {
 		k.wantUsable(builtIns)
 		r, err := k.ReviewFetched(a, Options{})
 		must(t, err)
-		done, err := k.Approve(t.Context(), r, "")
+		done, err := k.Approve(t.Context(), r, Accepted{})
 		if err != nil || r.Same || len(r.Questions) > 0 || !grant.Empty(done.Entry.Grant) {
 			t.Errorf("%s: %v %+v", name, err, r)
 		}
@@ -134,7 +134,7 @@ func TestAddThatWasCutOff(t *testing.T) {
 	cancel()
 	r, err := k.ReviewFetched(k.published("1.2.0"), Options{})
 	must(t, err)
-	if _, err := k.Approve(ctx, r, r.Digest()); !errors.Is(err, context.Canceled) {
+	if _, err := k.Approve(ctx, r, r.Accepts()); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	k.wantUsable(builtIns + ", mtgpu 1.1.0")
@@ -149,7 +149,7 @@ func TestKeepForLater(t *testing.T) {
 	r, err = k.Keep(t.Context(), r)
 	must(t, err)
 	why := wantReason(t, r.Unanswered(), reason.HookApproval)
-	if why.Remedy[1] != "rigup hooks approve mtgpu-1.0.0.wasm --accept "+r.Digest() {
+	if why.Remedy[1] != "rigup hooks approve mtgpu-1.0.0.wasm --accept "+r.Digest()+" --key "+k.key.Text {
 		t.Errorf("%q", why.Remedy)
 	}
 	if h := k.state("mtgpu-1.0.0.wasm", Pending, reason.HookPending); h.Source != a.Source {
@@ -233,6 +233,8 @@ func TestFetchHTTPS(t *testing.T) {
 			w.Write(a.Module)
 		case "/half.wasm.minisig":
 			w.WriteHeader(http.StatusBadGateway)
+		case "/forbidden.wasm":
+			w.WriteHeader(http.StatusForbidden)
 		case "/huge.wasm":
 			w.Header().Set("Content-Length", "99999999")
 		case "/endless.wasm":
@@ -265,6 +267,7 @@ func TestFetchHTTPS(t *testing.T) {
 	for path, says := range map[string]string{
 		"/none.wasm?token=planted": "does not have it", "/plain.wasm": "did not give it", "/round.wasm": "did not give it",
 		"/huge.wasm": "larger than 16 MiB", "/endless.wasm": "larger than 16 MiB", "/half.wasm": "did not give it",
+		"/forbidden.wasm": "refuses",
 	} {
 		_, err := f.Fetch(t.Context(), srv.URL+path)
 		why := wantReason(t, err, reason.HookFetch)

@@ -113,24 +113,46 @@ type Done struct {
 	Removed []string
 }
 
+// Accepted is what a person agreed to.
+type Accepted struct {
+	Digest string // of the bytes: sha256:...
+	// Key is the publisher's public key that the person saw. It counts where the key came together with the hook: the
+	// digest alone does not cover it, and whoever has it can publish updates.
+	Key string
+}
+
+// Accepts is the agreement of a person who saw all of the review.
+func (r Review) Accepts() Accepted { return Accepted{r.Digest(), r.Signature.Key} }
+
+// newKey reports whether the approval would pin a key that nobody here has seen before.
+func (r Review) newKey() bool {
+	return r.Signature.From == KeyBeside && (r.Before == nil || r.Before.Key != r.Signature.Key)
+}
+
+func (a Accepted) covers(r Review) bool {
+	return a.Digest == r.Digest() && (!r.newKey() || a.Key == r.Signature.Key)
+}
+
 // Approve records the approval of what was reviewed, and puts a fetched hook into the folder. Where a person has to
-// decide, accepted is the digest that this person saw; nothing else stands for a decision (H2). The rules are
-// applied again, to the lock as it is now.
-func (s Store) Approve(ctx context.Context, r Review, accepted string) (Done, error) {
-	if accepted != "" && accepted != r.Digest() {
-		return Done{}, reason.Fail(reason.New(reason.UsageValue, "flag", "--accept", "value", accepted, "allowed", "the digest of "+r.candidate.name()+" is "+r.Digest()), nil)
+// decide, accepted is what this person agreed to; nothing else stands for a decision (H2). The rules are applied
+// again, to the lock as it is now.
+func (s Store) Approve(ctx context.Context, r Review, accepted Accepted) (Done, error) {
+	if accepted.Digest != "" && accepted.Digest != r.Digest() {
+		return Done{}, reason.Fail(reason.New(reason.UsageValue, "flag", "--accept", "value", accepted.Digest,
+			"allowed", "the digest of "+r.candidate.name()+" is "+r.Digest()), nil)
 	}
 	var done Done
+	var before *Entry
 	kept, err := s.change(ctx, func(l *lock) error {
 		now, err := s.judge(r.candidate, *l, r.options)
 		if err != nil {
 			return err
 		}
-		if now.Same {
-			done.Entry = *now.Before
+		if before = now.Before; now.Same {
+			done.Entry = *before
 			return nil
 		}
-		if len(now.Questions) > 0 && accepted == "" {
+		if len(now.Questions) > 0 && !accepted.covers(now) {
 			return now.Unanswered()
 		}
 		if now.File == "" {
@@ -143,9 +165,8 @@ func (s Store) Approve(ctx context.Context, r Review, accepted string) (Done, er
 		l.forget(now.candidate)
 		return nil
 	})
-	done.Kept = kept
-	if err == nil {
-		done.Removed = s.supersede(r.Before, done.Entry)
+	if done.Kept = kept; err == nil {
+		done.Removed, err = s.supersede(ctx, before, done.Entry)
 	}
 	return done, err
 }
@@ -160,8 +181,8 @@ func (r Review) Unanswered() error {
 	again := r.candidate.command()
 	if again != "" {
 		again += " --accept " + r.Digest()
-		if r.options.Key != "" {
-			again += " --key " + r.options.Key
+		if r.options.Key != "" || r.newKey() {
+			again += " --key " + r.Signature.Key
 		}
 		if r.options.AllowUnsigned {
 			again += " --allow-unsigned"
@@ -174,7 +195,11 @@ func (r Review) Unanswered() error {
 	if r.File != "" {
 		look = "rigup hooks info " + r.File
 	}
-	return reason.Fail(reason.New(reason.HookApproval, "hook", r.candidate.name(), "look", look, "again", again).With(r.Questions...), nil)
+	why := reason.New(reason.HookApproval, "hook", r.candidate.name(), "look", look, "again", again).With(r.Questions...)
+	if r.newKey() {
+		why = why.With("Its key, " + r.Signature.KeyID + ", came together with the hook; --key accepts it.")
+	}
+	return reason.Fail(why, nil)
 }
 
 func (s Store) entry(r Review) Entry {
@@ -231,7 +256,7 @@ func (s Store) place(c candidate) (string, error) {
 			continue // taken
 		}
 		// The module comes last: what stands there under its name is complete.
-		for suffix, content := range map[string][]byte{signatureSuffix: c.signature, keySuffix: c.key} {
+		for suffix, content := range map[string][]byte{signatureSuffix: c.signature, keySuffix: keyFile(c.key)} {
 			err := os.Remove(path + suffix)
 			if err != nil && !absent(err) {
 				return "", cannotWrite(path+suffix, err)
@@ -248,16 +273,30 @@ func (s Store) place(c candidate) (string, error) {
 	return "", cannotWrite(filepath.Join(s.Dir, names[len(names)-1]), os.ErrExist)
 }
 
+// keyFile is a public key as minisign writes it; nil for what is no key, such as a server's page.
+func keyFile(text []byte) []byte {
+	k, err := ParseKey(string(text))
+	if err != nil {
+		return nil
+	}
+	return []byte("untrusted comment: minisign public key " + k.ID + "\n" + k.Text + "\n")
+}
+
 // supersede removes the file of the version before, if rigup had put it there and it still is what was approved.
 // A file that a person put there is theirs.
-func (s Store) supersede(before *Entry, now Entry) []string {
-	if before == nil || before.Source == SourceFolder || before.File == now.File {
-		return nil
+func (s Store) supersede(ctx context.Context, before *Entry, now Entry) ([]string, error) {
+	if before == nil || before.Source == SourceFolder || before.File == now.File || !s.has(*before) {
+		return nil, nil
 	}
-	if !s.has(*before) || s.delete(before.File) != nil {
-		return nil
-	}
-	return []string{before.File}
+	var removed []string
+	_, err := s.change(ctx, func(l *lock) error {
+		if l.byFile(before.File) != nil {
+			return nil // approved again meanwhile
+		}
+		removed = []string{before.File}
+		return s.delete(before.File)
+	})
+	return removed, err
 }
 
 // delete removes a module and what stands beside it. Links are removed themselves.

@@ -182,6 +182,8 @@ func failedFetch(source, host string, err error) error {
 		what, do = odd.Error(), "check that it is the file of a hook"
 	case absent(err):
 		what, do = "there is no such file", "check the name"
+	case errors.As(err, &status) && status.code == http.StatusForbidden:
+		what, do = "the server refuses to give it", "check the address, and whether it is public"
 	case errors.As(err, &status) && status.missing():
 		what, do = "the server does not have it", "check the address"
 	case strings.Contains(err.Error(), "x509:"):

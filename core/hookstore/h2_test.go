@@ -92,7 +92,7 @@ func TestH2_BytesAreReadOnce(t *testing.T) {
 	r, err := k.Review("mtgpu", Options{})
 	must(t, err)
 	k.put("mtgpu.wasm", module(manifest("mtgpu 1.0.0", func(m *sdk.Manifest) { m.Title = "swapped" })))
-	_, err = k.Approve(t.Context(), r, r.Digest())
+	_, err = k.Approve(t.Context(), r, r.Accepts())
 	must(t, err)
 	k.state("mtgpu.wasm", Changed, reason.HookChanged)
 	k.wantUsable(builtIns)
@@ -275,7 +275,7 @@ func TestH2_NothingOfAnEditedLockCounts(t *testing.T) {
 			// The next change keeps it aside and begins anew.
 			r, err := k.Review("mtgpu", Options{})
 			must(t, err)
-			done, err := k.Approve(t.Context(), r, r.Digest())
+			done, err := k.Approve(t.Context(), r, r.Accepts())
 			must(t, err)
 			if kept, err := os.ReadFile(k.path(done.Kept)); err != nil || string(kept) != edited {
 				t.Errorf("kept as %q: %v", done.Kept, err)
@@ -413,7 +413,7 @@ func TestTheLockIsPrivateAndRelative(t *testing.T) {
 	must(t, err)
 	r, err := k.ReviewFetched(a, Options{Key: k.key.Text})
 	must(t, err)
-	_, err = k.Approve(t.Context(), r, r.Digest())
+	_, err = k.Approve(t.Context(), r, r.Accepts())
 	must(t, err)
 	b, err := os.ReadFile(k.path(LockFile))
 	must(t, err)

@@ -22,18 +22,26 @@ func TestH3_TheFirstApprovalIsAQuestion(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Nothing but the digest of these bytes stands for a person's decision.
-	_, err = k.Approve(t.Context(), r, "")
+	_, err = k.Approve(t.Context(), r, Accepted{})
 	why := wantReason(t, err, reason.HookApproval)
-	want := "rigup hooks approve mtgpu.wasm --accept " + r.Digest()
+	want := "rigup hooks approve mtgpu.wasm --accept " + r.Digest() + " --key " + k.key.Text
 	if !slices.Contains(why.Remedy, want) || !strings.Contains(why.Text, "--yes") || why.Exit() != reason.ExitUsage {
 		t.Errorf("%+v", why)
 	}
+	// The digest covers the bytes, and not the key that came with them: whoever serves the hook could have put another
+	// one there.
+	for _, a := range []Accepted{{Digest: r.Digest()}, {Digest: r.Digest(), Key: k.other.Text}} {
+		_, err = k.Approve(t.Context(), r, a)
+		if why := wantReason(t, err, reason.HookApproval); !strings.Contains(strings.Join(why.Evidence, " "), "--key accepts it") {
+			t.Errorf("%+v", why)
+		}
+	}
 	for _, accepted := range []string{"sha256:0", "yes", strings.ToUpper(r.Digest())} {
-		_, err = k.Approve(t.Context(), r, accepted)
+		_, err = k.Approve(t.Context(), r, Accepted{Digest: accepted})
 		wantReason(t, err, reason.UsageValue)
 	}
 	k.wantUsable(builtIns)
-	done, err := k.Approve(t.Context(), r, r.Digest())
+	done, err := k.Approve(t.Context(), r, r.Accepts())
 	must(t, err)
 	if e := done.Entry; e.Key != k.key.Text || e.Source != SourceFolder || !e.Enabled || e.Grant.Devices[0] != "/dev/mtgpu*" {
 		t.Errorf("%+v", e)
@@ -73,11 +81,11 @@ func TestH3_WhatIsANewQuestion(t *testing.T) {
 			if asked := strings.Join(r.Questions, " "); !strings.Contains(asked, c.asks) || (asked == "") != (c.asks == "") {
 				t.Errorf("the questions are %q", r.Questions)
 			}
-			_, err = k.Approve(t.Context(), r, "")
+			_, err = k.Approve(t.Context(), r, Accepted{})
 			if c.asks != "" {
 				wantReason(t, err, reason.HookApproval)
 				k.wantUsable(builtIns + ", mtgpu 1.0.0")
-				_, err = k.Approve(t.Context(), r, r.Digest())
+				_, err = k.Approve(t.Context(), r, r.Accepts())
 			}
 			must(t, err)
 			k.wantUsable(builtIns + ", mtgpu " + c.next.Version)
@@ -121,9 +129,9 @@ func TestH3_DowngradeIsRefused(t *testing.T) {
 	}
 	r, err := k.Review("old.wasm", Options{AllowDowngrade: true})
 	must(t, err)
-	_, err = k.Approve(t.Context(), r, "")
+	_, err = k.Approve(t.Context(), r, Accepted{})
 	wantReason(t, err, reason.HookApproval) // allowed is not yet approved
-	_, err = k.Approve(t.Context(), r, r.Digest())
+	_, err = k.Approve(t.Context(), r, r.Accepts())
 	must(t, err)
 	k.wantUsable(builtIns + ", mtgpu 1.9.0")
 }
@@ -211,7 +219,7 @@ func TestH3_WhereTheKeyComesFrom(t *testing.T) {
 		k.drop("mtgpu.wasm", m, k.key)
 		r, err := k.Review("mtgpu", Options{Key: k.key.Text})
 		must(t, err)
-		if r.Signature.From != KeyGiven {
+		if r.Signature.From != KeyGiven || !(Accepted{Digest: r.Digest()}).covers(r) {
 			t.Errorf("%+v", r.Signature)
 		}
 		_, err = k.Review("mtgpu", Options{Key: k.other.Text})
@@ -230,7 +238,7 @@ func TestH3_WhereTheKeyComesFrom(t *testing.T) {
 		if r.Signature.From != KeyTrusted {
 			t.Errorf("%+v", r.Signature)
 		}
-		if len(r.Questions) == 0 {
+		if len(r.Questions) == 0 || !(Accepted{Digest: r.Digest()}).covers(r) {
 			t.Error("a trusted publisher still has to be allowed what the hook wants")
 		}
 		// A key that only claims the id of the trusted one is not held against the signature.
@@ -285,11 +293,11 @@ func TestH3_Unsigned(t *testing.T) {
 	if !strings.Contains(r.Questions[0], "not signed") {
 		t.Errorf("%q", r.Questions)
 	}
-	_, err = k.Approve(t.Context(), r, "")
+	_, err = k.Approve(t.Context(), r, Accepted{})
 	if why := wantReason(t, err, reason.HookApproval); !strings.HasSuffix(why.Remedy[1], r.Digest()+" --allow-unsigned") {
 		t.Errorf("%q", why.Remedy)
 	}
-	_, err = k.Approve(t.Context(), r, r.Digest())
+	_, err = k.Approve(t.Context(), r, r.Accepts())
 	must(t, err)
 	if d := k.List().Usable()[2]; !d.Unsigned || !strings.Contains(d.Name(), "unsigned") {
 		t.Errorf("%+v", d)

@@ -101,7 +101,7 @@ func (k *kit) approve(name string, o Options) Entry {
 	k.t.Helper()
 	r, err := k.Review(name, o)
 	must(k.t, err)
-	done, err := k.Approve(k.t.Context(), r, r.Digest())
+	done, err := k.Approve(k.t.Context(), r, r.Accepts())
 	must(k.t, err)
 	return done.Entry
 }

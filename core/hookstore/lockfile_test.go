@@ -24,7 +24,7 @@ func TestConcurrentApprovals(t *testing.T) {
 		wg.Go(func() {
 			r, err := k.Review(m.ID, Options{})
 			if err == nil {
-				_, err = k.Approve(t.Context(), r, r.Digest())
+				_, err = k.Approve(t.Context(), r, r.Accepts())
 			}
 			if err != nil {
 				t.Error(err)

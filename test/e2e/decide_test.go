@@ -89,7 +89,8 @@ func TestAVendorIsDroppedIn(t *testing.T) {
 
 	refused := w.fails(2, []string{"sha256:"}, "hooks", "approve", "moorethreads").all()
 	digest := strings.Fields(refused[strings.Index(refused, "--accept sha256:"):])[1]
-	w.ok("hooks", "approve", "moorethreads", "--accept", digest)
+	key := strings.Fields(refused[strings.Index(refused, "--key "):])[1]
+	w.ok("hooks", "approve", "moorethreads", "--accept", digest, "--key", key)
 	contains(t, w.ok("hooks", "list").stdout, "moorethreads", "approved")
 
 	out := w.planOn(mooreThreads, "--explain")

@@ -91,7 +91,8 @@ func TestH2_H3_HooksOfOthers(t *testing.T) {
 	contains(t, w.ok("hooks", "info", "mtgpu").stdout, "waits for approval", "/dev/mtgpu*", "Moore Threads", h.Key.ID, "only who serves the hook")
 	w.fails(2, []string{"--accept cannot be"}, "hooks", "approve", "mtgpu", "--accept", "sha256:"+strings.Repeat("0", 64))
 	contains(t, w.ok("hooks", "list").stdout, "mtgpu 1.0.0", "waits for approval")
-	contains(t, w.ok("hooks", "approve", "mtgpu", "--accept", h.Digest).stdout, "mtgpu 1.0.0 is approved.")
+	w.fails(2, []string{"came together with the hook; --key accepts it"}, "hooks", "approve", "mtgpu", "--accept", h.Digest)
+	contains(t, w.ok("hooks", "approve", "mtgpu", "--accept", h.Digest, "--key", h.Key.Public).stdout, "mtgpu 1.0.0 is approved.")
 	h = w.hook("mtgpu", "approved")
 	if !h.Used || h.Key.Public != p.pub.String() || !strings.HasPrefix(h.Source, first+"@sha256:") {
 		t.Errorf("%+v", h)
