@@ -139,7 +139,7 @@ func Valid(m sdk.Manifest) error {
 	case m.Homepage != "" && !strings.HasPrefix(m.Homepage, "https://"):
 		return fmt.Errorf("homepage is %q; use an https address", m.Homepage)
 	}
-	if _, err := semver.StrictNewVersion(m.Version); err != nil {
+	if _, err := semver.StrictNewVersion(m.Version); err != nil || len(m.Version) > 64 {
 		return fmt.Errorf("version is %q; use a semantic version such as 1.2.3", m.Version)
 	}
 	for name, s := range map[string]string{"title": m.Title, "publisher": m.Publisher, "homepage": m.Homepage} {
