@@ -1,8 +1,6 @@
 package grant
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,9 +34,9 @@ func cdi(d sdk.GPU, g sdk.Permissions) error {
 
 func spec(c sdk.CDI, g sdk.Permissions) error {
 	var s specs.Spec
-	d := json.NewDecoder(bytes.NewReader(c.Spec))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
+	// Strictly: the runtime in the node reads it again, and must not take another one of two fields that differ in
+	// their case.
+	if err := sdk.DecodeStrict(c.Spec, &s); err != nil {
 		return fmt.Errorf("brings a CDI spec that cannot be read: %w", err)
 	}
 	switch {
@@ -70,6 +68,13 @@ func edits(e specs.ContainerEdits, g sdk.Permissions) error {
 		return errors.New("brings a CDI spec that edits more than device nodes, mounts, variables and groups")
 	}
 	for _, n := range e.DeviceNodes {
+		if n == nil {
+			return errors.New("brings a CDI spec with a device node that is null")
+		}
+		// With a number of its own the runtime does not look at the path: it would be any device under that name.
+		if n.Type != "" && n.Type != "c" || n.Major != 0 || n.Minor != 0 {
+			return fmt.Errorf("gives the device node %s a type or number of its own, which no hook may", n.Path)
+		}
 		if n.HostPath != "" && n.HostPath != n.Path {
 			return fmt.Errorf("gives the device node %s another name in containers, which no hook may", n.HostPath)
 		}
@@ -78,29 +83,48 @@ func edits(e specs.ContainerEdits, g sdk.Permissions) error {
 		}
 	}
 	for _, m := range e.Mounts {
-		if err := binds([]string{m.HostPath}, g); err != nil {
+		if err := mount(m, g); err != nil {
 			return err
 		}
-		if !slices.Contains(m.Options, "ro") || !strings.HasPrefix(m.ContainerPath, "/") {
-			return fmt.Errorf("mounts %s without the option ro, or to no absolute path", m.HostPath)
-		}
-		if bad := slices.IndexFunc(m.Options, func(o string) bool { return !slices.Contains(mountOptions(), o) }); bad >= 0 {
-			return fmt.Errorf("mounts %s with the option %.40q, which no hook may", m.HostPath, m.Options[bad])
-		}
 	}
-	vars := map[string]string{}
 	for _, v := range e.Env {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok {
 			return fmt.Errorf("brings a CDI spec with the variable %.60q, which has no value", v)
 		}
-		vars[name] = value
+		if err := env(map[string]string{name: value}, g); err != nil {
+			return err
+		}
 	}
 	gids := make([]int, len(e.AdditionalGIDs))
 	for i, id := range e.AdditionalGIDs {
 		gids[i] = int(id)
 	}
-	return first(env(vars, g), groups(gids))
+	return groups(gids)
+}
+
+// mount holds one mount of a CDI spec against a grant. In the container it may cover nothing but directories of the
+// kind that it comes from: a file over /etc/ld.so.preload would do what no variable may.
+func mount(m *specs.Mount, g sdk.Permissions) error {
+	if m == nil {
+		return errors.New("brings a CDI spec with a mount that is null")
+	}
+	if err := binds([]string{m.HostPath}, g); err != nil {
+		return err
+	}
+	if !slices.Contains(m.Options, "ro") {
+		return fmt.Errorf("mounts %s without the option ro", m.HostPath)
+	}
+	if bad := slices.IndexFunc(m.Options, func(o string) bool { return !slices.Contains(mountOptions(), o) }); bad >= 0 {
+		return fmt.Errorf("mounts %s with the option %.40q, which no hook may", m.HostPath, m.Options[bad])
+	}
+	if m.Type != "" && m.Type != "bind" {
+		return fmt.Errorf("mounts %s as %.40q, which no hook may", m.HostPath, m.Type)
+	}
+	if err := Bindable(m.ContainerPath); err != nil {
+		return fmt.Errorf("mounts %s over something in the container that no hook may cover: %w", m.HostPath, err)
+	}
+	return nil
 }
 
 func mountOptions() []string {

@@ -14,18 +14,18 @@ import (
 // twice. What the fields mean is not checked.
 func DecodeResponse(b []byte) (Response, error) {
 	var r Response
-	return r, decodeStrict(b, &r)
+	return r, DecodeStrict(b, &r)
 }
 
 // DecodeManifest reads a manifest as strictly.
 func DecodeManifest(b []byte) (Manifest, error) {
 	var m Manifest
-	return m, decodeStrict(b, &m)
+	return m, DecodeStrict(b, &m)
 }
 
-// decodeStrict is encoding/json without its leniency: it takes fields in any case, the last of two, and knows no
-// end of the document.
-func decodeStrict(b []byte, into any) error {
+// DecodeStrict is encoding/json without its leniency: it takes fields in any case, the last of two, and knows no
+// end of the document. Whoever reads the same document with other rules would see another one.
+func DecodeStrict(b []byte, into any) error {
 	if err := walk(b, reflect.TypeOf(into).Elem()); err != nil {
 		return err
 	}
@@ -37,11 +37,32 @@ func decodeStrict(b []byte, into any) error {
 // maxDepth is far beyond what a document of the protocol needs.
 const maxDepth = 64
 
+// place is where something stands in a document. It becomes text only when something is wrong there: the document's
+// author chooses how long the names are and how many items there are, and one text for each would take minutes.
+type place struct {
+	up    *place
+	name  string // of a field; empty: an item of a list
+	index int
+}
+
+// maxName is how much of a name an error repeats.
+const maxName = 60
+
+func (p *place) String() string {
+	if p == nil {
+		return ""
+	}
+	if p.name == "" {
+		return fmt.Sprintf("%s[%d]", p.up, p.index)
+	}
+	return strings.TrimPrefix(p.up.String()+"."+strings.ToValidUTF8(p.name[:min(len(p.name), maxName)], ""), ".")
+}
+
 // walk reads the one document in b token by token and holds its fields against t.
 func walk(b []byte, t reflect.Type) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	if err := value(d, t, "", 0); err != nil {
+	if err := value(d, t, nil, 0); err != nil {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
@@ -50,7 +71,7 @@ func walk(b []byte, t reflect.Type) error {
 	return nil
 }
 
-func value(d *json.Decoder, t reflect.Type, at string, depth int) error {
+func value(d *json.Decoder, t reflect.Type, at *place, depth int) error {
 	tok, err := d.Token()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -73,7 +94,7 @@ func value(d *json.Decoder, t reflect.Type, at string, depth int) error {
 			elem = t.Elem()
 		}
 		for i := 0; d.More(); i++ {
-			if err := value(d, elem, fmt.Sprintf("%s[%d]", at, i), depth+1); err != nil {
+			if err := value(d, elem, &place{up: at, index: i}, depth+1); err != nil {
 				return err
 			}
 		}
@@ -83,7 +104,7 @@ func value(d *json.Decoder, t reflect.Type, at string, depth int) error {
 	return nil
 }
 
-func object(d *json.Decoder, t reflect.Type, at string, depth int) error {
+func object(d *json.Decoder, t reflect.Type, at *place, depth int) error {
 	var fields map[string]reflect.Type
 	if t != nil && t.Kind() == reflect.Struct {
 		fields = fieldsOf(t)
@@ -95,21 +116,21 @@ func object(d *json.Decoder, t reflect.Type, at string, depth int) error {
 			return err
 		}
 		name, _ := tok.(string)
-		path := strings.TrimPrefix(at+"."+name, ".")
+		here := &place{up: at, name: name}
 		if seen[name] {
-			return fmt.Errorf("the field %s stands there twice", path)
+			return fmt.Errorf("the field %s stands there twice", here)
 		}
 		seen[name] = true
 		var ft reflect.Type
 		if fields != nil {
 			var ok bool
 			if ft, ok = fields[name]; !ok {
-				return fmt.Errorf("the field %s is not known", path)
+				return fmt.Errorf("the field %s is not known", here)
 			}
 		} else if t != nil && t.Kind() == reflect.Map {
 			ft = t.Elem()
 		}
-		if err := value(d, ft, path, depth+1); err != nil {
+		if err := value(d, ft, here, depth+1); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ type Case struct {
 // DecodeMachine reads a machine strictly: every field known, none twice, nothing after the document.
 func DecodeMachine(b []byte) (Machine, error) {
 	var m Machine
-	if err := decodeStrict(b, &m); err != nil {
+	if err := DecodeStrict(b, &m); err != nil {
 		return m, err
 	}
 	if m.API != MachineAPI {
