@@ -220,7 +220,7 @@ func check(c sdk.Check, g sdk.Permissions) error {
 	case c.Compute == "" && len(c.Args) == 0:
 		return errors.New("decides without a check: nothing would prove the GPU")
 	case c.Compute != "" && !slices.Contains(known, c.Compute):
-		return fmt.Errorf("asks for the unknown proof %.40q", c.Compute)
+		return fmt.Errorf("asks for the proof %.40q, which is none of %s", c.Compute, strings.Trim(fmt.Sprint(known), "[]"))
 	case len(c.Args) > 0 && c.Image == "":
 		return errors.New("asks for a command without naming the image that has it")
 	case len(c.Args) > 0 && c.Expect == nil:
@@ -243,17 +243,22 @@ func check(c sdk.Check, g sdk.Permissions) error {
 
 func node(n sdk.Node, g sdk.Permissions) error {
 	for _, arg := range n.K3sArgs {
-		if err := may("the k3s argument", arg, slices.Contains(g.K3sArgs, arg), form(k3sForm, "such an argument")); err != nil {
+		if err := may("the k3s argument", arg, slices.Contains(g.K3sArgs, arg), k3sArg); err != nil {
 			return err
 		}
 	}
 	switch {
 	case (n.Target == "") == (n.Image == ""):
 		return errors.New("has to name either a target or an image for the node")
+	case n.Target == ownImage:
+		return errors.New("names no target for the node, and no image either")
 	case n.Target != "":
 		return may("the node image", n.Target, slices.Contains(g.Targets, n.Target), nil)
 	case slices.Contains(roles(), n.Image) || strings.HasSuffix(n.Image, "*"):
 		return fmt.Errorf("names %s as the node's image, which is none", n.Image)
+	}
+	if err := may("a node image of its own,", n.Image, slices.Contains(g.Targets, ownImage), nil); err != nil {
+		return err
 	}
 	return may("the image", n.Image, imageAllowed(g.Images, n.Image), image)
 }

@@ -76,6 +76,7 @@ func phrase(field string, items []string) string {
 		string(sdk.ToolVersion): "ask programs for their version", string(sdk.RegistryReach): "see whether registries answer",
 		string(sdk.AttachCDI): "through CDI", string(sdk.AttachNVIDIA): "through the engine's NVIDIA support", string(sdk.AttachDevices): "as device nodes",
 		"node": "the stock node image", "node-nvidia": "the node image with NVIDIA's toolkit",
+		ownImage: "one of the images above, which then has all rights on the engine's machine",
 	}
 	for i, item := range items {
 		if s, ok := said[item]; ok {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -29,8 +30,12 @@ var (
 	envForm      = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 	resourceForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+/[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
 	labelForm    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+	imageForm    = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?/)?` + imagePart + `(/` + imagePart + `)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 	k3sForm      = regexp.MustCompile(`^--(node-label=[A-Za-z0-9][A-Za-z0-9./_-]*=[A-Za-z0-9._-]*|kubelet-arg=(topology-manager-policy|topology-manager-scope|cpu-manager-policy|memory-manager-policy|feature-gates)=[A-Za-z0-9=,._-]+)$`)
 )
+
+// imagePart is a word of an image's path. It keeps .. and what has a meaning in an address out of references.
+const imagePart = `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*`
 
 // Where files may be read, and what may be mounted. Below a user's home there is nothing that a driver keeps.
 var (
@@ -47,10 +52,11 @@ var (
 // networks, keys.
 var forbiddenNodes = regexp.MustCompile(`^/dev/(k?mem|port|core|full|zero|null|u?random|sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|sr|st|sg|disk|mapper|block|nbd|zd|` +
 	`bus|char|fd|shm|mqueue|hugepages|pts|ptmx|tty|console|vcs|input|uinput|hid|usb|snd|video|media|kvm|vhost|vfio|net|tun|fuse|cuse|` +
+	`pmem|mtd|ubi|dax|drbd|rbd|bcache|zvol|cciss|ng[0-9]|bsg|mpt[0-9]|megaraid|cdrom|dvd|root|hwrng|uhid|uio|xen|vmci|vsock|vbox|vmmon|binder|` +
 	`btrfs|autofs|rtc|hpet|watchdog|tpm|cpu|msr|mei|ipmi|log|initctl|kmsg|lp|par|gpiochip|i2c|spi|snapshot|userfaultfd|ecryptfs|rfkill|ppp|mcelog|nvram|rigup)`)
 
 // private are names of files that identify the machine, wherever they stand.
-var private = regexp.MustCompile(`(?i)(serial|uuid|wwid|machine-id|^address$|^vpd$|^rom$|^unique_id$|^fru|secret|token|password|credential|\.key$|\.pem$)`)
+var private = regexp.MustCompile(`(?i)(serial|uuid|wwid|machine-id|^address$|^vpd|^rom$|^nguid$|^eui$|nqn$|^edid$|^unique_id$|^fru|secret|token|password|credential|\.key$|\.pem$)`)
 
 // Readable says why a file may not be read for a hook, whatever was granted. It takes paths and globs.
 func Readable(p string) error {
@@ -70,7 +76,7 @@ func below(p, what string, roots, ones []string) error {
 		return err
 	}
 	for _, root := range roots {
-		if rest, ok := strings.CutPrefix(p, root); ok && !strings.HasPrefix(rest, "*") {
+		if rest, ok := strings.CutPrefix(p, root); ok && strings.IndexAny(rest, "*?[") != 0 {
 			return nil
 		}
 	}
@@ -161,18 +167,25 @@ func Valid(m sdk.Manifest) error {
 	return ValidPermissions(m.Permissions)
 }
 
-// line holds that s is one short printable line.
+// line holds that s is one short line, of which everything can be seen: no two that differ look the same to a person
+// who approves them.
 func line(s string) error {
-	if len(s) > maxText || strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\uFFFD' }) {
-		return fmt.Errorf("%.60q is not one line of up to %d characters", s, maxText)
+	if len(s) > maxText || strings.ContainsFunc(s, unseen) || strings.TrimSpace(s) != s || strings.Contains(s, "  ") {
+		return fmt.Errorf("%.60q is not one line of up to %d characters that can all be seen", s, maxText)
 	}
 	return nil
+}
+
+// unseen reports characters that a terminal acts upon or that take no room or only room, but for the blank.
+func unseen(r rune) bool {
+	return r != ' ' && unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zs, unicode.Zl, unicode.Zp) && r != ' ' ||
+		strings.ContainsRune("\uFFFD\u115f\u1160\u3164\uffa0\u2800", r)
 }
 
 func validMatch(m sdk.Match) error {
 	return errors.Join(
 		each("os", m.OS, oneOf("linux", "darwin", "windows")),
-		each("pci", m.PCI, form(pciForm, "a PCI vendor id such as 0x10de")),
+		each("pci", m.PCI, form(pciForm, "a PCI vendor id such as 0x10de, in lower case")),
 		each("devices", m.Devices, Attachable),
 		each("engines", m.Engines, func(s string) error { _, err := path.Match(s, ""); return err }),
 	)
@@ -192,8 +205,8 @@ func ValidPermissions(p sdk.Permissions) error {
 		"Attach":     oneOf(string(sdk.AttachCDI), string(sdk.AttachNVIDIA), string(sdk.AttachDevices)),
 		"Resources":  resource,
 		"Env":        variable,
-		"Targets":    oneOf("node", "node-nvidia"),
-		"K3sArgs":    form(k3sForm, "an argument that hooks may give to k3s: --node-label=, or --kubelet-arg= with topology, CPU or memory manager or feature gates"),
+		"Targets":    oneOf("node", "node-nvidia", ownImage),
+		"K3sArgs":    k3sArg,
 		"Runtime":    form(labelForm, "the name of a runtime class"),
 	}
 	v := reflect.ValueOf(p)
@@ -242,6 +255,28 @@ func form(re *regexp.Regexp, what string) func(string) error {
 	}
 }
 
+// k3sArg holds that an argument is one of the few that hooks may give. Labels with a meaning to Kubernetes or to rigup
+// are not theirs: the kubelet does not even start with most of them.
+func k3sArg(s string) error {
+	if label, ok := strings.CutPrefix(s, "--node-label="); ok {
+		if domain, _, ok := strings.Cut(label, "/"); ok && reserved(domain) {
+			return fmt.Errorf("%q belongs to %s, not to a vendor", label, domain)
+		}
+	}
+	return form(k3sForm, "an argument that hooks may give to k3s: --node-label=, or --kubelet-arg= with topology, CPU or memory manager or feature gates")(s)
+}
+
+// reserved reports domains whose names mean something to Kubernetes, k3s or rigup.
+func reserved(domain string) bool {
+	return slices.ContainsFunc([]string{"kubernetes.io", "k8s.io", "cattle.io", "k3s.io", "rigup.dev"}, func(d string) bool {
+		return domain == d || strings.HasSuffix(domain, "."+d)
+	})
+}
+
+// ownImage is what the permission targets lists for a node of the hook's own image. That is another thing than an
+// image to run a check in: the node has all rights on the engine's machine.
+const ownImage = "image"
+
 // roles are images that rigup chooses: a small one with glibc, and one with CUDA's libraries.
 func roles() []string { return []string{"base", "cuda"} }
 
@@ -251,12 +286,12 @@ func image(s string) error {
 		return nil
 	}
 	if repo, all := strings.CutSuffix(s, "/*"); all {
-		if !strings.Contains(repo, "/") || strings.ContainsAny(repo, "*?[ @") {
+		if !strings.Contains(repo, "/") || !imageForm.MatchString(repo) || strings.ContainsAny(path.Base(repo), ":@") {
 			return fmt.Errorf("%q stands for too much: name a registry and a repository before /*", s)
 		}
 		return nil
 	}
-	if strings.ContainsAny(s, "*?[ ") || strings.Contains(s, "://") {
+	if !imageForm.MatchString(s) {
 		return fmt.Errorf("%q is not an image reference", s)
 	}
 	if err := pins.Fixed(s); err != nil {
@@ -267,11 +302,11 @@ func image(s string) error {
 
 // resource holds that a name is a vendor's own.
 func resource(s string) error {
-	domain, _, _ := strings.Cut(s, "/")
+	domain, name, _ := strings.Cut(s, "/")
 	switch {
-	case len(s) > 120 || !resourceForm.MatchString(s):
+	case len(s) > 120 || len(name) > 63 || strings.HasPrefix(domain, "requests.") || !resourceForm.MatchString(s):
 		return fmt.Errorf("%q is not a resource name such as example.com/gpu", s)
-	case domain == "kubernetes.io", strings.HasSuffix(domain, ".kubernetes.io"), strings.HasSuffix(domain, ".k8s.io"), domain == "rigup.dev":
+	case reserved(domain):
 		return fmt.Errorf("%q belongs to %s, not to a vendor", s, domain)
 	}
 	return nil
@@ -282,8 +317,9 @@ func variable(s string) error {
 	if !envForm.MatchString(s) {
 		return fmt.Errorf("%q is not the name of a variable", s)
 	}
-	for _, p := range []string{"LD_", "PATH", "HOME", "K3S_", "KUBE", "DOCKER_", "CONTAINERD_", "GODEBUG", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_"} {
-		if strings.HasPrefix(s, p) {
+	for _, p := range []string{"LD_", "PATH", "HOME", "K3S_", "KUBE", "CATTLE_", "DOCKER_", "CONTAINERD_", "GODEBUG", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+		"SSL_", "BASH_", "SHELLOPTS", "GCONV_PATH", "GLIBC_", "PYTHON", "PERL", "RUBY", "NODE_OPTIONS", "XTABLES_", "TMPDIR", "HOSTALIASES", "LOCALDOMAIN", "RES_OPTIONS"} {
+		if strings.HasPrefix(s, p) || s == "ENV" || s == "IFS" {
 			return fmt.Errorf("%s is not a variable that hooks may set", s)
 		}
 	}

@@ -51,7 +51,7 @@ type Permissions struct {
 	Attach    []AttachKind `json:"attach,omitempty"`
 	Resources []string     `json:"resources,omitempty" jsonschema:"resource names, which are CDI kinds too: nvidia.com/gpu"`
 	Env       []string     `json:"env,omitempty"`
-	Targets   []string     `json:"targets,omitempty" jsonschema:"targets of the node's Dockerfile: node, node-nvidia"`
+	Targets   []string     `json:"targets,omitempty" jsonschema:"targets of the node's Dockerfile: node, node-nvidia; image: an image of the hook's own, out of images"`
 	K3sArgs   []string     `json:"k3sArgs,omitempty" jsonschema:"further arguments of k3s, as written"`
 	Runtime   []string     `json:"runtimeClasses,omitempty" jsonschema:"RuntimeClasses that charts may be told"`
 }
