@@ -59,7 +59,7 @@ func answers(p sdk.Phase) []sdk.ResponseKind {
 // fits holds the kind of a response against the request, and its fields against its kind.
 func fits(req sdk.Request, r sdk.Response) error {
 	if !slices.Contains(answers(req.Phase), r.Kind) {
-		return refuse("answered the phase %s with the kind %s, which it does not have", req.Phase, quoted(string(r.Kind)))
+		return refuse("answered the phase %s with the kind %s, which it does not have: %s", req.Phase, quoted(string(r.Kind)), strings.Trim(fmt.Sprint(answers(req.Phase)), "[]"))
 	}
 	want := map[sdk.ResponseKind]string{
 		sdk.Ask: "probes", sdk.Claimed: "claim", sdk.Because: "reason", sdk.Decision: map[sdk.Kind]string{

@@ -58,12 +58,12 @@ func TestManifestProblems(t *testing.T) {
 	good := string(document(t, testManifest("test")))
 	for _, c := range []struct{ name, manifest, want string }{
 		{"empty", "", "has a manifest that cannot be read: the JSON document is not complete"},
-		{"text", "id: test", "has a manifest that cannot be read: invalid character"},
+		{"text", "id: test", "has a manifest that cannot be read: the beginning, \"id: test\", is not JSON"},
 		{"half", good[:40], "has a manifest that cannot be read: "},
 		{"two", good + good, "something follows the JSON document"},
 		{"unknown field", strings.Replace(good, `"id"`, `"name":"x","id"`, 1), "the field name is not known"},
 		{"duplicate", strings.Replace(good, `"id"`, `"id":"x","id"`, 1), "the field id stands there twice"},
-		{"kind of a field", strings.Replace(good, `"test"`, `7`, 1), "cannot unmarshal number"},
+		{"kind of a field", strings.Replace(good, `"test"`, `7`, 1), "the field id is a number, and has to be a string"},
 		{"hidden", strings.Replace(good, `"id"`, "\"i\x1bd\"", 1), "has a manifest that cannot be read"},
 		{"other version", strings.Replace(good, sdk.API, "rigup.hook/v9", 1), `has a manifest that is for "rigup.hook/v9"; this program knows rigup.hook/v1`},
 		{"other ABI", strings.Replace(good, sdk.ABI, "component/1", 1), `has a manifest that is for the ABI "component/1"; this program knows wasip1-json/1`},

@@ -36,6 +36,8 @@ func LoadCases(paths []string) ([]Case, error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, &nowhere{p, err}
 		case err != nil:
 			return nil, err
 		case !info.IsDir():
@@ -63,6 +65,15 @@ func LoadCases(paths []string) ([]Case, error) {
 	return out, nil
 }
 
+// nowhere is a path that does not exist.
+type nowhere struct {
+	path string
+	err  error
+}
+
+func (e *nowhere) Error() string { return e.path + ": there is no such file or folder" }
+func (e *nowhere) Unwrap() error { return e.err }
+
 func loadCase(path string) (Case, error) {
 	c := Case{Name: strings.TrimSuffix(filepath.Base(path), caseSuffix), Path: path}
 	b, err := os.ReadFile(path)
@@ -71,6 +82,9 @@ func loadCase(path string) (Case, error) {
 	}
 	var head struct{ API string }
 	if err := json.Unmarshal(b, &head); err != nil {
+		if _, plain := sdk.DecodeMachine(b); plain != nil {
+			err = plain
+		}
 		return c, err
 	}
 	switch head.API {

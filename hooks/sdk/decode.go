@@ -27,11 +27,14 @@ func DecodeManifest(b []byte) (Manifest, error) {
 // end of the document. Whoever reads the same document with other rules would see another one.
 func DecodeStrict(b []byte, into any) error {
 	if err := walk(b, reflect.TypeOf(into).Elem()); err != nil {
-		return err
+		return wrong(b, err)
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	return d.Decode(into)
+	if err := d.Decode(into); err != nil {
+		return wrong(b, err)
+	}
+	return nil
 }
 
 // maxDepth is far beyond what a document of the protocol needs.
@@ -125,6 +128,9 @@ func object(d *json.Decoder, t reflect.Type, at *place, depth int) error {
 		if fields != nil {
 			var ok bool
 			if ft, ok = fields[name]; !ok {
+				if as := alike(fields, name); as != "" {
+					return fmt.Errorf("the field %s is not known: it is written %s", here, as)
+				}
 				return fmt.Errorf("the field %s is not known", here)
 			}
 		} else if t != nil && t.Kind() == reflect.Map {
