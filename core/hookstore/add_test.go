@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -372,6 +373,10 @@ func TestRegistryThatRefuses(t *testing.T) {
 			t.Errorf("E2: %s: %v", who, err)
 		}
 	}
+	_, err = Fetcher{}.Push(t.Context(), "oci://"+host+"/hooks/mtgpu:1.0.1", k.published("1.0.1"))
+	if why := wantReason(t, err, reason.HookDenied); !strings.Contains(strings.Join(why.Remedy, " "), "may write there") {
+		t.Errorf("%+v", why)
+	}
 	open := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer open.Close()
 	other := strings.TrimPrefix(open.URL, "http://")
@@ -408,5 +413,19 @@ func TestPlainHTTPIsForThisMachine(t *testing.T) {
 		if repo, err := (Fetcher{PlainHTTP: true}).repository("oci://" + host + "/a/b:1"); err == nil && !repo.PlainHTTP {
 			t.Errorf("%s", host)
 		}
+	}
+}
+
+// TestWhatIsPushedIsNotCalledFetched: a publisher reads what failed, and that it is the registry that has no TLS.
+func TestWhatIsPushedIsNotCalledFetched(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	to := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, plain.Listener.Addr().String())
+	}}
+	_, err := Fetcher{Transport: to}.Push(t.Context(), "oci://registry.example.com/hooks/mtgpu:1.0.0", newKit(t).published("1.0.0"))
+	why := wantReason(t, err, reason.HookPush)
+	if !strings.Contains(why.Text, "could not be pushed to oci://registry.example.com") || !strings.Contains(why.Text, "does not speak TLS") {
+		t.Errorf("%+v", why)
 	}
 }

@@ -168,8 +168,21 @@ func getURL(ctx context.Context, client *http.Client, address string, limit int6
 	return b, err
 }
 
-// failedFetch says in plain words why something could not be fetched.
+// failure says in plain words why something could not be fetched, or pushed.
+type failure struct {
+	id   reason.ID
+	verb string // what the account has to be allowed
+}
+
 func failedFetch(source, host string, err error) error {
+	return failure{reason.HookFetch, "read"}.network(source, host, err)
+}
+
+func (f failure) because(source, what, do string, err error) error {
+	return reason.Fail(reason.New(f.id, "source", source, "what", what, "do", do), err)
+}
+
+func (f failure) network(source, host string, err error) error {
 	what, do := "it cannot be read", "make it readable for this user"
 	var odd *notAFile
 	var status *statusError
@@ -179,7 +192,7 @@ func failedFetch(source, host string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		what, do = "it took longer than "+fetchLimit.String(), "check the network, then run the same command again"
 	case errors.As(err, &odd):
-		what, do = odd.Error(), "check that it is the file of a hook"
+		return f.because(source, odd.Error(), "check that it is the file of a hook", nil) // the text has it all
 	case absent(err):
 		what, do = "there is no such file", "check the name"
 	case errors.As(err, &status) && status.code == http.StatusForbidden:
@@ -188,8 +201,12 @@ func failedFetch(source, host string, err error) error {
 		what, do = "the server does not have it", "check the address"
 	case strings.Contains(err.Error(), "x509:"):
 		what, do = "the certificate of "+host+" is not trusted here", "if a proxy of your network replaces certificates, ask your IT for its CA certificate and pass it with --ca-file FILE"
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		what, do = host+" does not speak TLS", "use the address at which it does: without TLS rigup uses registries on this machine only"
+	case f.id == reason.HookPush:
+		what, do = host+" did not take it", "check the address, the network and the proxy settings (HTTPS_PROXY)"
 	case host != "":
 		what, do = host+" did not give it", "check the address, the network and the proxy settings (HTTPS_PROXY)"
 	}
-	return reason.Fail(reason.New(reason.HookFetch, "source", source, "what", what, "do", do), err)
+	return f.because(source, what, do, err)
 }

@@ -94,7 +94,7 @@ func (f Fetcher) pull(ctx context.Context, source string) (Artifact, error) {
 	}
 	a, err := pullFrom(ctx, repo)
 	if err != nil {
-		return a, pullFailure(source, repo.Reference.Registry, err)
+		return a, failure{reason.HookFetch, "read"}.registry(source, repo.Reference.Registry, err)
 	}
 	a.Again = source
 	return a, nil
@@ -177,19 +177,19 @@ func fetchPart(ctx context.Context, from content.Fetcher, d ocispec.Descriptor, 
 	return content.FetchAll(ctx, from, d)
 }
 
-func pullFailure(source, host string, err error) error {
+func (f failure) registry(source, host string, err error) error {
 	var answer *errcode.ErrorResponse
 	var odd *notAHook
 	switch {
 	case errors.As(err, &odd):
-		return reason.Fail(reason.New(reason.HookFetch, "source", source, "what", "what lies there is no hook", "do", "check the reference"), err)
+		return f.because(source, "what lies there is no hook", "check the reference", err)
 	case errors.Is(err, errdef.ErrNotFound):
-		return reason.Fail(reason.New(reason.HookFetch, "source", source, "what", host+" does not have it", "do", "check the name and the tag"), err)
+		return f.because(source, host+" does not have it", "check the name and the tag", err)
 	case errors.As(err, &answer) && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden),
 		errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return reason.Fail(reason.New(reason.HookDenied, "host", host, "source", source), err)
+		return reason.Fail(reason.New(reason.HookDenied, "host", host, "source", source, "what", f.verb), err)
 	}
-	return failedFetch(source, host, err)
+	return f.network(source, host, err)
 }
 
 // Push puts a hook into a registry and returns the reference with the digest that it got. The reference has a tag.
@@ -210,7 +210,7 @@ func (f Fetcher) Push(ctx context.Context, reference string, a Artifact) (string
 	}
 	digest, err := pushTo(ctx, repo, a, c)
 	if err != nil {
-		return "", pullFailure(reference, repo.Reference.Registry, err)
+		return "", failure{reason.HookPush, "write"}.registry(reference, repo.Reference.Registry, err)
 	}
 	return "oci://" + repo.Reference.String() + "@" + digest, nil
 }

@@ -144,6 +144,7 @@ const (
 	HookSeveral       ID = "hook.several"
 	HookInProgram     ID = "hook.built-in"
 	HookFetch         ID = "hook.fetch"
+	HookPush          ID = "hook.push"
 	HookDenied        ID = "hook.denied"
 	HookLockDamaged   ID = "hook.lock-damaged"
 	HookFolder        ID = "hook.folder"
@@ -289,7 +290,8 @@ var list = map[ID]entry{
 	HookSeveral:       {text: "{name} can mean several files: {files}.", remedy: []string{"name the file, such as {file}"}, exit: ExitUsage},
 	HookInProgram:     {text: "The hook {hook} comes with rigup and {what}.", remedy: []string{"to switch it off: rigup hooks disable {hook}"}, exit: ExitUsage},
 	HookFetch:         {text: "The hook could not be fetched from {source}: {what}.", remedy: []string{"{do}"}},
-	HookDenied:        {text: "The registry {host} refused access to {source}.", remedy: []string{"docker login {host}", "check that this account may read there"}},
+	HookPush:          {text: "The hook could not be pushed to {source}: {what}.", remedy: []string{"{do}"}},
+	HookDenied:        {text: "The registry {host} refused access to {source}.", remedy: []string{"docker login {host}", "check that this account may {what} there"}},
 	HookLockDamaged:   {text: "The list of approved hooks, {path}, is not as rigup wrote it, so nothing in it counts.", remedy: []string{"approve again what you want to use; rigup hooks list shows what there is"}},
 	HookFolder:        {text: "The folder of hooks, {path}, cannot be read.", remedy: []string{"make it readable for this user"}},
 	HookWritable:      {text: "Other users of this machine may write to {path}.", remedy: []string{"chmod go-w {path}"}},
