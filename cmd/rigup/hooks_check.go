@@ -61,6 +61,9 @@ func (p *program) testHook(c *cli.Context) (err error) {
 		return err
 	}
 	if r.Count(hookkit.Failed) > 0 {
+		if !asJSON && !cfg.Verbose.Value && r.Logged() {
+			_, _ = io.WriteString(p.out, "--verbose shows what it wrote to its standard error\n")
+		}
 		return exited(reason.ExitFailed)
 	}
 	return nil

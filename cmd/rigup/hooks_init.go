@@ -27,7 +27,7 @@ func (p *program) hooksInit() *cli.Command {
 		UsageText: "rigup hooks init --lang c --pci 0x1ed5 --device '/dev/mtgpu.*' --resource mthreads.com/gpu moorethreads",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "lang", Usage: "language: " + strings.Join(langs, ", ")},
-			&cli.StringFlag{Name: "pci", Usage: "PCI vendor id of the GPUs, such as 0x1ed5: lspci -nn shows it"},
+			&cli.StringFlag{Name: "pci", Usage: "PCI vendor id of the GPUs, such as 0x1ed5: 0x and the four digits before the colon in lspci -nn"},
 			&cli.StringFlag{Name: "device", Usage: "how the driver's device nodes are called, with * for the number (default: /dev/NAME*)"},
 			&cli.StringFlag{Name: "resource", Usage: "what pods ask for (default: NAME.com/gpu)"},
 			&cli.StringFlag{Name: "title", Usage: "one line for people (default: PUBLISHER GPUs)"},
@@ -59,7 +59,7 @@ func (p *program) newHook(c *cli.Context) error {
 	case errors.As(err, &bad):
 		return cannotBe(bad.Flag, bad.Value, bad.Allowed)
 	case errors.Is(err, hookkit.ErrExists):
-		return cannotBe("--dir", dir, err.Error()+"; nothing was written")
+		return cannotBe("--dir", dir, err.Error()+"; nothing was written. Give another folder with --dir, or remove this one")
 	case err != nil:
 		return fmt.Errorf("write the project to %s: %w", dir, err)
 	}
@@ -86,8 +86,8 @@ func (p *program) nextSteps(cfg config.Config, project hookkit.Project, dir stri
 		{"make", "builds " + wasm},
 		{"make test", "rigup hooks test " + wasm + " --facts cases"},
 		{"rigup hooks keygen " + project.Name + ".key", "once: the key that you sign with"},
-		{"rigup hooks pack " + wasm + " --manifest manifest.json --key " + project.Name + ".key", "signs it"},
-		{"rigup hooks add " + wasm, "what your users do, with a file or an address"},
+		{"rigup hooks pack " + wasm + " --key " + project.Name + ".key", "signs it"},
+		{"rigup hooks add ./" + wasm, "what your users do, with a file or an address"},
 	} {
 		fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("  %-36s %s", step[0], step[1]), " "))
 	}

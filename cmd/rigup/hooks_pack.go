@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -36,6 +37,7 @@ func (p *program) hooksPack() *cli.Command {
 			&cli.StringFlag{Name: "key", Usage: "private key of minisign to sign with"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "where to write the module (default: MODULE itself)"},
 			&cli.StringFlag{Name: "push", Usage: "reference in a registry to push it to: oci://registry.example/hooks/vendor:1.0.0"},
+			&cli.BoolFlag{Name: "plain-http", Hidden: true, Usage: "reach the registry without TLS"},
 		}, settings("ca-file")...),
 		Action: p.packHook,
 	}
@@ -85,7 +87,7 @@ func (p *program) packHook(c *cli.Context) error {
 		artifact = signedBefore(out, artifact)
 	}
 	if err := writeHook(out, artifact); err != nil {
-		return err
+		return cannotBe("--out", out, "it cannot be written: "+plainly(err))
 	}
 	pushed, err := p.push(c, cfg, artifact)
 	if err != nil {
@@ -160,7 +162,7 @@ func (p *program) push(c *cli.Context, cfg config.Config, a hookstore.Artifact) 
 	if reference == "" {
 		return "", nil
 	}
-	return hookFetcher(cfg, false).Push(c.Context, reference, a)
+	return hookFetcher(cfg, c.Bool("plain-http")).Push(c.Context, reference, a)
 }
 
 func (p *program) packed(cfg config.Config, packed hookkit.Packed, out string, signed bool, pushed string) error {
@@ -187,13 +189,25 @@ func (p *program) packed(cfg config.Config, packed hookkit.Packed, out string, s
 func readFor(flag, name string) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
-		why := "it cannot be read: " + err.Error()
-		if errors.Is(err, fs.ErrNotExist) {
-			why = "there is no such file"
+		why := "there is no such file"
+		if !errors.Is(err, fs.ErrNotExist) {
+			why = "it cannot be read: " + plainly(err)
 		}
 		return nil, cannotBe(flag, name, why)
 	}
 	return b, nil
+}
+
+// plainly is what went wrong with a file whose name is said already.
+func plainly(err error) string {
+	var of *fs.PathError
+	switch {
+	case errors.Is(err, syscall.EISDIR):
+		return "it is a folder"
+	case errors.As(err, &of):
+		return of.Err.Error()
+	}
+	return err.Error()
 }
 
 // signingKey reads a private key, and asks for its password if it has one.
@@ -234,13 +248,17 @@ func (p *program) newKey(c *cli.Context) error {
 		return err
 	}
 	if err := create(name, private, 0o600); err != nil {
-		return err
+		return cannotBe("KEY", name, "it cannot be written: "+plainly(err))
 	}
 	if err := create(name+".pub", public, 0o644); err != nil {
-		return err
+		return cannotBe("KEY", name, name+".pub cannot be written: "+plainly(err))
 	}
-	text := "Keep %s secret and safe: whoever has it can publish in your name, and users trust no other.\nHand out %s.pub.\n"
-	_, err = fmt.Fprintf(p.out, text, name, name)
+	text := ""
+	if password == "" {
+		text = "%[1]s has no password: whoever can read the file can sign with it.\n"
+	}
+	text += "Keep %[1]s secret and safe: whoever has it can publish in your name, and users trust no other.\nHand out %[1]s.pub.\n"
+	_, err = fmt.Fprintf(p.out, text, name)
 	return err
 }
 

@@ -40,7 +40,9 @@ func TestAVendorsWay(t *testing.T) {
 
 	key, module := filepath.Join(dir, "acme.key"), filepath.Join(dir, "hook.wasm")
 	m.in = strings.NewReader("\n") // no password
-	m.do(t, 0, "hooks", "keygen", key)
+	if out := m.do(t, 0, "hooks", "keygen", key); !strings.Contains(out, "has no password") {
+		t.Error(out)
+	}
 	if info, err := os.Stat(key); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Error("others can read the key", err)
 	}
@@ -63,6 +65,11 @@ func TestAVendorsWay(t *testing.T) {
 	m.do(t, 0, "hooks", "pack", packed, "--key", key)
 	if again, err := os.ReadFile(packed); err != nil || string(again) != string(first) {
 		t.Error("signing again changed the module", err)
+	}
+	for _, args := range [][]string{{"pack", packed, "-o", filepath.Join(dir, "nowhere", "x.wasm")}, {"keygen", filepath.Join(dir, "nowhere", "x.key")}} {
+		if out := m.do(t, 2, append([]string{"hooks"}, args...)...); !strings.Contains(out, "cannot be written: no such file or directory") {
+			t.Error(out)
+		}
 	}
 
 	store := hookstore.Store{Dir: filepath.Join(dir, "hooks"), Now: m.now}

@@ -131,7 +131,7 @@ func (p Project) check() error {
 		}
 		return &Invalid{"--lang", p.Language, "it is one of " + strings.Join(ids, ", ")}
 	case !pciForm.MatchString(p.PCI):
-		return &Invalid{"--pci", p.PCI, "it is a PCI vendor id such as 0x10de; lspci -nn shows it"}
+		return &Invalid{"--pci", p.PCI, "it is a PCI vendor id such as 0x10de: 0x and the four digits before the colon in lspci -nn"}
 	case !deviceForm.MatchString(p.Device) || grant.Attachable(p.Device) != nil:
 		return &Invalid{"--device", p.Device, "it is a path below /dev with a * in the place of the number, such as /dev/mtgpu.*"}
 	}

@@ -58,6 +58,11 @@ func (r Report) Count(result Result) (n int) {
 	return n
 }
 
+// Logged reports whether the hook logged anything before it failed a check.
+func (r Report) Logged() bool {
+	return slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Result == Failed && len(c.Log) > 0 })
+}
+
 // Suite tests hooks.
 type Suite struct {
 	// Run runs the hook. It must not remember answers: everything is asked twice.
