@@ -36,6 +36,16 @@ static bool is_node(const char *path) {
 	return starts(path, PREFIX) && *number != 0 && number[strspn(number, "0123456789")] == 0;
 }
 
+/* The order of the facts means nothing: cards are sorted by address, nodes by number, 2 before 10. */
+static int by_address(const void *a, const void *b) {
+	return strcmp(json_field(*(const json *const *)a, "address"), json_field(*(const json *const *)b, "address"));
+}
+
+static int by_number(const void *a, const void *b) {
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+	return strlen(x) == strlen(y) ? strcmp(x, y) : strlen(x) < strlen(y) ? -1 : 1;
+}
+
 static machine look(const json *facts) {
 	machine m = {0};
 	for (json *d = json_list(known(json_get(facts, "pci"))); d != NULL && m.card_count < MOST; d = d->next)
@@ -44,6 +54,8 @@ static machine look(const json *facts) {
 	for (json *d = json_list(known(json_get(facts, "devices"))); d != NULL && m.node_count < MOST; d = d->next)
 		if (is_node(json_field(d, "path")))
 			m.nodes[m.node_count++] = json_field(d, "path");
+	qsort(m.cards, (size_t)m.card_count, sizeof m.cards[0], by_address);
+	qsort(m.nodes, (size_t)m.node_count, sizeof m.nodes[0], by_number);
 	return m;
 }
 
@@ -233,7 +245,7 @@ static void put_attach(const machine *m, bool paired) {
 static void decide(const json *facts) {
 	const json *devices = json_get(facts, "devices");
 	machine m = look(facts);
-	bool paired = m.card_count == m.node_count; /* every card has its node: they are in the same order */
+	bool paired = m.card_count == m.node_count; /* every card has its node: both are sorted */
 	if (strcmp(json_field(devices, "status"), "unknown") == 0) {
 		reason_begin("nodes-unknown", "The device nodes of this machine", " could not be listed.");
 		reason_list("evidence", json_field(devices, "why"));
@@ -328,7 +340,7 @@ int main(void) {
 	const json *request = json_input();
 	const char *phase = json_field(request, "phase");
 	const char *log = joined("phase ", &phase, 1);
-	(void)!write(2, log, strlen(log)); /* the log: rigup hooks test -v shows it */
+	(void)!write(2, log, strlen(log)); /* the log: rigup hooks test --verbose shows it */
 	(void)!write(2, "\n", 1);
 	if (strcmp(phase, "detect") == 0)
 		detect(json_get(request, "facts"));

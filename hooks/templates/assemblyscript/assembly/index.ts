@@ -14,7 +14,7 @@ const RESOURCE = "@RESOURCE@"; // what pods ask for
 
 export function _start(): void {
   const request = parse(input());
-  log("phase " + request.text("phase")); // the log: rigup hooks test -v shows it
+  log("phase " + request.text("phase")); // the log: rigup hooks test --verbose shows it
   output(answer(request).toString());
 }
 
@@ -56,7 +56,7 @@ function decide(facts: Json): Json {
     return reason("nodes-unknown", "The device nodes of this machine could not be listed.", [], [listed.text("why")]);
   }
   if (nodes.length == 0) return noDriver(cards);
-  const paired = cards.length == nodes.length; // every card has its node: they are in the same order
+  const paired = cards.length == nodes.length; // every card has its node: both are sorted
   const attached = nodes.slice(0);
   const devices = list();
   const inSpec = list();
@@ -116,12 +116,14 @@ function known(facts: Json, name: string): Json[] {
   return fact.text("status") == "known" ? fact.list("value") : [];
 }
 
-/** The vendor's PCI devices. */
+/** The vendor's PCI devices, by address. The order of the facts means nothing. */
 function cardsOf(facts: Json): Json[] {
-  return known(facts, "pci").filter((d) => d.text("vendor") == PCI_ID);
+  return known(facts, "pci")
+    .filter((d) => d.text("vendor") == PCI_ID)
+    .sort((a, b) => (a.text("address") < b.text("address") ? -1 : 1));
 }
 
-/** The paths of the driver's device nodes. */
+/** The paths of the driver's device nodes, by number: 2 goes before 10. */
 function nodesOf(facts: Json): string[] {
   const out: string[] = [];
   const devices = known(facts, "devices");
@@ -129,7 +131,7 @@ function nodesOf(facts: Json): string[] {
     const path = devices[i].text("path");
     if (path.startsWith(PREFIX) && isNumber(path.substring(PREFIX.length))) out.push(path);
   }
-  return out;
+  return out.sort((a, b) => (a.length != b.length ? a.length - b.length : a < b ? -1 : 1));
 }
 
 function isNumber(s: string): bool {

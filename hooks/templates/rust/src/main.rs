@@ -25,7 +25,7 @@ fn run() -> Result<(), String> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(|e| e.to_string())?;
     let request = Json::parse(&text).map_err(|e| format!("read the request: {}", e))?;
-    eprintln!("phase {}", request.text("phase")); // the log: rigup hooks test -v shows it
+    eprintln!("phase {}", request.text("phase")); // the log: rigup hooks test --verbose shows it
     let answer = json::write(&answer(&request));
     std::io::stdout().write_all(answer.as_bytes()).map_err(|e| e.to_string())
 }
@@ -75,7 +75,7 @@ fn decide(facts: &Json) -> Json {
     for (i, node) in nodes.iter().enumerate() {
         let mut of_this = vec![node.clone()];
         if cards.len() == nodes.len() {
-            // Every card has its node: they are in the same order.
+            // Every card has its node: both are sorted.
             devices.push(device(cards[i]));
             if let Some(render) = render_node(cards[i]) {
                 of_this.push(render.clone());
@@ -133,18 +133,23 @@ fn known<'a>(facts: &'a Json, name: &str) -> &'a [Json] {
     }
 }
 
-/// The vendor's PCI devices.
+/// The vendor's PCI devices, by address. The order of the facts means nothing.
 fn cards(facts: &Json) -> Vec<&Json> {
-    known(facts, "pci").iter().filter(|d| d.text("vendor") == PCI_ID).collect()
+    let mut cards: Vec<&Json> = known(facts, "pci").iter().filter(|d| d.text("vendor") == PCI_ID).collect();
+    cards.sort_by(|a, b| a.text("address").cmp(b.text("address")));
+    cards
 }
 
-/// The paths of the driver's device nodes.
+/// The paths of the driver's device nodes, by number: 2 goes before 10.
 fn nodes(facts: &Json) -> Vec<String> {
     let mine = |path: &&str| match path.strip_prefix(PREFIX) {
         Some(number) => !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()),
         None => false,
     };
-    known(facts, "devices").iter().map(|d| d.text("path")).filter(mine).map(str::to_string).collect()
+    let mut nodes: Vec<String> =
+        known(facts, "devices").iter().map(|d| d.text("path")).filter(mine).map(str::to_string).collect();
+    nodes.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+    nodes
 }
 
 fn render_node(card: &Json) -> Option<String> {
