@@ -72,6 +72,9 @@ func said(s decision.Said) *event.Hook {
 // probed is a probe and what came of it, on one line.
 func probed(p sdk.ProbeResult) string {
 	line := p.ID + " (" + string(p.Kind) + "): " + string(p.Status)
+	if strings.HasPrefix(p.ID, string(p.Kind)) {
+		line = p.ID + ": " + string(p.Status)
+	}
 	switch text := strings.TrimSpace(p.Text); {
 	case p.Why != "":
 		line += ", " + p.Why

@@ -75,8 +75,16 @@ func hostLine(h sdk.Host) string {
 	return list(
 		fact(h.Distro, func(d sdk.Distro) string { return d.Name }), h.OS+"/"+h.Arch,
 		prefixed("kernel ", fact(h.Kernel, func(s string) string { return s })),
-		prefixed("in a virtual machine: ", fact(h.Virtual, func(s string) string { return s })),
+		virtual(h.Virtual),
 	)
+}
+
+// virtual is the hypervisor by name, where it has one.
+func virtual(f sdk.Fact[string]) string {
+	if f.Status == sdk.Known && (f.Value == "vm-other" || f.Value == "") {
+		return "in a virtual machine"
+	}
+	return prefixed("in a virtual machine: ", fact(f, func(s string) string { return s }))
 }
 
 func wslLine(f sdk.Fact[sdk.WSL]) string {
