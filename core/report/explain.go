@@ -38,10 +38,10 @@ func (p *page) answer(h event.Hook) {
 	for _, c := range h.Probes {
 		p.hang("    "+pad("", answerColumns), clean(c))
 	}
-	p.hang("    "+pad(answered(h), answerColumns), clean(why(h)))
-	for _, l := range cleanLines(h.Log) {
+	for _, l := range cleanLines(h.Log) { // before the answer: the results of probes that it asks for come next
 		p.hang("    "+pad("logged", answerColumns), l)
 	}
+	p.hang("    "+pad(answered(h), answerColumns), clean(why(h)))
 }
 
 const answerColumns = 14
