@@ -21,7 +21,7 @@ type card struct{ address, vendor, device, class, driver string }
 // kernel modules and /dev are what hw says: the GPU is the one thing that the lab cannot have.
 func (w *world) on(hw hardware, args ...string) *exec.Cmd {
 	var sh strings.Builder
-	sh.WriteString("set -e\nmount -t tmpfs tmpfs /sys/bus/pci/devices\n")
+	sh.WriteString("set -e\nmount -t tmpfs tmpfs /sys/bus/pci/devices\nmount -t tmpfs tmpfs /sys/bus/pci/drivers\n")
 	for _, c := range hw.cards {
 		dir := "/sys/bus/pci/devices/" + c.address
 		fmt.Fprintf(&sh, "mkdir %s\n", dir)
@@ -29,7 +29,7 @@ func (w *world) on(hw hardware, args ...string) *exec.Cmd {
 			fmt.Fprintf(&sh, "echo %s > %s/%s\n", value, dir, name)
 		}
 		if c.driver != "" {
-			fmt.Fprintf(&sh, "ln -s /sys/bus/pci/drivers/%s %s/driver\n", c.driver, dir)
+			fmt.Fprintf(&sh, "mkdir -p /sys/bus/pci/drivers/%[1]s; ln -s /sys/bus/pci/drivers/%[1]s %[2]s/driver\n", c.driver, dir)
 		}
 	}
 	sh.WriteString("mount -t tmpfs tmpfs /sys/module\n")
