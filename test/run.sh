@@ -18,6 +18,10 @@ if [ "${1:-}" != e2e ] || [ ! -e bin/hooks/moorethreads.wasm ]; then
   say "hooks in four languages"
   test/hooks.sh
 fi
+if [ "${1:-}" != e2e ]; then
+  say "the host of the hooks on Windows, under Wine"
+  test/wine.sh
+fi
 
 say "end to end"
 lab() { go run -C test/lab . "$@"; }

@@ -112,7 +112,10 @@ func GPU(d sdk.GPU, g sdk.Permissions) error {
 			return err
 		}
 	}
-	return first(check(d.Check, g), node(d.Node, g), cdi(d, g), workload(d.Workload, g))
+	if err := first(check(d.Check, g), node(d.Node, g), cdi(d, g), workload(d.Workload, g)); err != nil {
+		return err
+	}
+	return reach(d)
 }
 
 func first(errs ...error) error {

@@ -89,6 +89,11 @@ func TestH4_ADecisionBeyondTheGrantIsRefusedAndTheItemIsNamed(t *testing.T) {
 		"of 0 devices": func(d *sdk.GPU) {
 			d.CDI.Spec = json.RawMessage(`{"cdiVersion":"0.6.0","kind":"acme.example/gpu","devices":[]}`)
 		},
+		"does not hand to the node": func(d *sdk.GPU) { d.CDI.Spec = spec1(`{"deviceNodes":[{"path":"/dev/acme1"}]}`) },
+		"mounts /opt/acme/lib, which its": func(d *sdk.GPU) {
+			d.Attach[1].Binds = nil
+			d.CDI.Spec = spec1(`{"mounts":[{"hostPath":"/opt/acme/lib","containerPath":"/opt/acme/lib","options":["ro"]}]}`)
+		},
 		"cannot be read": func(d *sdk.GPU) { d.CDI.Spec = json.RawMessage(`{"surprise":1}`) },
 		"runs programs": func(d *sdk.GPU) {
 			d.CDI.Spec = spec1(`{"hooks":[{"hookName":"createRuntime","path":"/opt/acme/run"}]}`)

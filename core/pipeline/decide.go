@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rigup.dev/rigup/core/decision"
@@ -125,7 +126,11 @@ func (r *run) cpuReason() reason.Reason {
 		// No hook of any vendor could change this.
 		return foreign(env.Hook, *env.GPULess)
 	case len(p.Unclaimed) > 0:
-		return reason.New(reason.GPUNoHook, "gpu", strangers(p.Unclaimed))
+		why := reason.New(reason.GPUNoHook, "gpu", strangers(p.Unclaimed))
+		if slices.ContainsFunc(r.hookNotes, func(n reason.Reason) bool { return n.ID == reason.HookPending }) {
+			why = why.Do("see whether the hook that waits for approval is for it: rigup hooks list")
+		}
+		return why
 	case seen.Status == sdk.Unknown:
 		do := ""
 		if seen.Why == "permission denied" {
