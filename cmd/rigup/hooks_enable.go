@@ -26,8 +26,9 @@ func (p *program) hooksSwitch(name, usage string, on bool) *cli.Command {
 			}
 			change := report.HookChange{Action: name, Changed: changed}
 			for _, h := range s.List().Find(id) {
-				if shown := reportHook(h); change.Hook == nil || h.Entry != nil {
-					change.Hook = &shown // an approved hook goes before the built-in one that it replaces
+				// The one that is used goes before one that waits, and an approved one before the built-in one that it replaces.
+				if shown := reportHook(h); change.Hook == nil || shown.Used || h.Entry != nil && !change.Hook.Used {
+					change.Hook = &shown
 				}
 			}
 			state := "in use"

@@ -85,7 +85,11 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		r := reason.New(reason.EngineTimeout, "limit", Spell(limits.Ping), "what", "reach it at "+late.Host).With(tried...)
 		return nil, &reason.Error{Reason: r, Err: cause}
 	}
-	r := reason.New(reason.EngineUnreachable, "start", start).With(tried...)
+	place := "unix:///path/to/docker.sock"
+	if s.GOOS == "windows" {
+		place = "npipe:////./pipe/name"
+	}
+	r := reason.New(reason.EngineUnreachable, "start", start, "place", place).With(tried...)
 	return nil, &reason.Error{Reason: r, Err: cause}
 }
 

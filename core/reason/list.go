@@ -166,7 +166,7 @@ var list = map[ID]entry{
 
 	AssetsDamaged: {text: "This rigup is damaged: files that it carries are not as they were built.", remedy: []string{"download rigup again"}},
 
-	EngineUnreachable: {text: "No Docker engine answers on this machine.", remedy: []string{"{start}", "if the engine listens elsewhere: rigup install --engine unix:///path/to/docker.sock"}, exit: ExitUsage},
+	EngineUnreachable: {text: "No Docker engine answers on this machine.", remedy: []string{"{start}", "if the engine listens elsewhere: rigup install --engine {place}"}, exit: ExitUsage},
 	EngineDenied:      {text: "This user may not talk to the Docker engine at {endpoint}.", remedy: []string{"{grant}"}, exit: ExitUsage},
 	EngineTooOld:      {text: "The Docker engine speaks API {engine}, but rigup needs {needed} or later.", remedy: []string{"update Docker to version 20.10 or later, then run the same command again"}, exit: ExitUsage},
 	EngineTooNew:      {text: "The Docker engine needs API {needed} or later, but this rigup speaks {client} at most.", remedy: []string{"update rigup"}, exit: ExitUsage},

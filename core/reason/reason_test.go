@@ -68,7 +68,7 @@ func TestG4_RemediesCanBeFollowed(t *testing.T) {
 	if len(r.Remedy) != 2 || !strings.Contains(r.Text, "registry.test/app:1") {
 		t.Errorf("%+v", r)
 	}
-	if r := New(EngineUnreachable); len(r.Remedy) != 1 {
+	if r := New(EngineUnreachable, "place", "unix:///x"); len(r.Remedy) != 1 {
 		t.Errorf("a remedy with an open placeholder is shown: %q", r.Remedy)
 	}
 }
