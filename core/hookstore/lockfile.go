@@ -268,7 +268,7 @@ func (s Store) change(ctx context.Context, f func(*lock) error) (kept string, er
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return "", cannotWrite(s.Dir, err)
 	}
-	mutex := flock.New(filepath.Join(s.Dir, ".lock"), flock.SetPermissions(0o600))
+	mutex := flock.New(filepath.Join(s.Dir, ".lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|openFlags))
 	limit := cmp.Or(s.patience, busyLimit)
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -5,6 +5,7 @@ package hookstore
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -41,4 +42,23 @@ func TestAFolderThatCannotBeReadKeepsTheBuiltIns(t *testing.T) {
 		t.Errorf("%+v", v.Problems)
 	}
 	k.wantUsable(builtIns)
+}
+
+// E1: whoever can put something into the folder holds nothing up, and has nothing made elsewhere.
+func TestE1_WhatStandsInThePlaceOfTheLockHoldsNothingUp(t *testing.T) {
+	k := newKit(t)
+	must(t, os.MkdirAll(k.Dir, 0o700))
+	must(t, makePipe(k.path(".lock")))
+	if changed, _, err := k.SetEnabled(t.Context(), "nvidia", false); err != nil || !changed {
+		t.Errorf("a pipe: %t, %v", changed, err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "made")
+	must(t, os.Remove(k.path(".lock")))
+	must(t, os.Symlink(elsewhere, k.path(".lock")))
+	if _, _, err := k.SetEnabled(t.Context(), "nvidia", true); err == nil {
+		t.Error("a link is followed")
+	}
+	if _, err := os.Lstat(elsewhere); !absent(err) {
+		t.Errorf("something was made where the link leads: %v", err)
+	}
 }
