@@ -94,7 +94,7 @@ func (f Fetcher) download(ctx context.Context, source string) (Artifact, error) 
 	if u.RawQuery != "" {
 		a.Again = ""
 	}
-	client := f.client(false)
+	client := f.client("")
 	get := func(suffix string, limit int64) ([]byte, error) {
 		at := *u
 		at.Fragment, at.RawPath = "", ""
@@ -118,17 +118,32 @@ func (f Fetcher) download(ctx context.Context, source string) (Artifact, error) 
 	return a, nil
 }
 
-// client follows a few redirects, and none that leaves TLS.
-func (f Fetcher) client(plain bool) *http.Client {
-	return &http.Client{Transport: f.Transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		switch {
-		case r.URL.Scheme != "https" && !plain:
-			return errors.New("the server leads to an address without TLS")
-		case len(via) > maxRedirects:
+// client follows a few redirects, and speaks to no host without TLS but to plain.
+func (f Fetcher) client(plain string) *http.Client {
+	return &http.Client{Transport: guarded{f.Transport, plain}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		if len(via) > maxRedirects {
 			return errors.New("the server leads from address to address")
 		}
 		return nil
 	}}
+}
+
+// guarded keeps a server from leading this machine to an address without TLS, by a redirect or as the token service
+// of a registry: there are services that answer this machine alone, and a token out of their answer would go to the
+// registry.
+type guarded struct {
+	http.RoundTripper        // nil: the system's
+	plain             string // the one host that may be spoken to without TLS; one on this machine stands for all of it
+}
+
+func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" && r.URL.Host != g.plain && !(loopback(g.plain) && loopback(r.URL.Host)) {
+		return nil, errors.New("the server leads to an address without TLS")
+	}
+	if g.RoundTripper == nil {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	return g.RoundTripper.RoundTrip(r)
 }
 
 type statusError struct{ code int }

@@ -55,8 +55,11 @@ func (f Fetcher) repository(source string) (*remote.Repository, error) {
 	if ref.Reference == "" {
 		ref.Reference = defaultTag
 	}
-	plain := f.PlainHTTP || loopback(ref.Registry)
-	repo := &remote.Repository{Reference: ref, PlainHTTP: plain}
+	repo := &remote.Repository{Reference: ref, PlainHTTP: f.PlainHTTP || loopback(ref.Registry)}
+	plain := ""
+	if repo.PlainHTTP {
+		plain = ref.Host()
+	}
 	repo.Client = &auth.Client{
 		Client: f.client(plain),
 		Header: http.Header{"User-Agent": {"rigup"}},
