@@ -1,12 +1,14 @@
 package decision
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"rigup.dev/rigup/core/grant"
 	"rigup.dev/rigup/core/hookhost"
@@ -19,7 +21,15 @@ type candidate struct {
 	because []string
 	claim   sdk.Claim
 	probes  []sdk.ProbeResult
+	waited  time.Duration // for its probes
 }
+
+// Limits of the probes of one hook. A hook may ask for many, each with minutes of its own: together they must neither
+// take the better part of an hour nor fill the machine with containers.
+const (
+	probeTime     = 10 * time.Minute // for all of a decision
+	maxContainers = 4                // at a time
+)
 
 // beyondGrant is what a hook asks for and was not allowed.
 type beyondGrant struct{ error }
@@ -63,7 +73,7 @@ func (s session) ask(ctx context.Context, c *candidate, req sdk.Request) (sdk.Re
 			c.probes = req.Probes
 			return a.Response, true
 		}
-		answered = s.run(ctx, a.Response.Probes)
+		answered = s.run(ctx, c, a.Response.Probes)
 		req.Probes = append(slices.Clip(req.Probes), answered...)
 	}
 }
@@ -116,14 +126,33 @@ func (s session) allowed(g sdk.Permissions, req sdk.Request, r sdk.Response) err
 	return nil
 }
 
-// run runs the probes of one round, side by side: a container can take minutes.
-func (s session) run(ctx context.Context, probes []sdk.Probe) []sdk.ProbeResult {
+// run runs the probes of one round, side by side: a container can take minutes. When the hook's time for probes is
+// up, what they would have found is unknown.
+func (s session) run(ctx context.Context, c *candidate, probes []sdk.Probe) []sdk.ProbeResult {
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.probeTime, probeTime)-c.waited)
+	defer cancel()
 	out := make([]sdk.ProbeResult, len(probes))
+	free := make(chan struct{}, maxContainers)
 	var all sync.WaitGroup
 	for i, p := range probes {
-		all.Go(func() { out[i] = s.Probe.Probe(ctx, p) })
+		all.Go(func() {
+			if p.Kind == sdk.EngineRun {
+				select {
+				case free <- struct{}{}:
+					defer func() { <-free }()
+				case <-ctx.Done():
+				}
+			}
+			if ctx.Err() != nil {
+				out[i] = sdk.ProbeResult{ID: p.ID, Kind: p.Kind, Status: sdk.Unknown, Why: "timed out"}
+				return
+			}
+			out[i] = s.Probe.Probe(ctx, p)
+		})
 	}
 	all.Wait()
+	c.waited += time.Since(begin)
 	return out
 }
 

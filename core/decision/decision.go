@@ -6,6 +6,7 @@ package decision
 
 import (
 	"context"
+	"time"
 
 	"rigup.dev/rigup/core/hookhost"
 	"rigup.dev/rigup/hooks/sdk"
@@ -47,6 +48,8 @@ type Decider struct {
 	Hooks []Hook
 	Run   hookhost.Runner
 	Probe Prober
+
+	probeTime time.Duration // 0: probeTime
 }
 
 // Plan is what the hooks decided.
