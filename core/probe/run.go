@@ -51,7 +51,11 @@ func (p Prober) engineRun(ctx context.Context, q sdk.Probe) sdk.ProbeResult {
 	p.sweep(ctx)
 	spec := p.spec(ref, q.Args)
 	if q.Attach != nil {
-		if err := Attach(&spec, *q.Attach); err != nil {
+		err := p.follow(*q.Attach)
+		if err == nil {
+			err = Attach(&spec, *q.Attach)
+		}
+		if err != nil {
 			return refused(err)
 		}
 	}
