@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rigup.dev/rigup/core/hookhost"
@@ -63,6 +64,9 @@ func (s Store) load(e Entry) (hookhost.Module, error) {
 	return hookhost.Module{Name: e.File, Bytes: c.bytes, Sum: c.sum}, nil
 }
 
+// maxWaiting is how many files that the lock does not know are looked at. Each is read as a whole, in every run.
+const maxWaiting = 64
+
 // view looks at every file and settles what they are together.
 func (s Store) view(look func(string, lock) Hook) View {
 	v := View{Dir: s.Dir}
@@ -73,12 +77,21 @@ func (s Store) view(look func(string, lock) Hook) View {
 	files, problems := s.files()
 	v.Problems = append(v.Problems, problems...)
 	var found []Hook
+	waiting := 0
 	for _, name := range files {
+		if l.byFile(name) == nil {
+			if waiting++; waiting > maxWaiting {
+				continue
+			}
+		}
 		h := look(name, l)
 		if h.writable {
 			v.Problems = append(v.Problems, reason.New(reason.HookWritable, "path", filepath.Join(s.Dir, name)))
 		}
 		found = append(found, h)
+	}
+	if more := waiting - maxWaiting; more > 0 {
+		v.Problems = append(v.Problems, reason.New(reason.HookCrowded, "path", s.Dir, "more", strconv.Itoa(more)))
 	}
 	found = s.settle(found, l)
 	v.Hooks = append(s.builtIns(found, l), found...)

@@ -148,6 +148,7 @@ const (
 	HookDenied        ID = "hook.denied"
 	HookLockDamaged   ID = "hook.lock-damaged"
 	HookFolder        ID = "hook.folder"
+	HookCrowded       ID = "hook.crowded"
 	HookWritable      ID = "hook.writable"
 	HookBusy          ID = "hook.busy"
 )
@@ -294,6 +295,7 @@ var list = map[ID]entry{
 	HookDenied:        {text: "The registry {host} refused access to {source}.", remedy: []string{"docker login {host}", "check that this account may {what} there"}},
 	HookLockDamaged:   {text: "The list of approved hooks, {path}, is not as rigup wrote it, so nothing in it counts.", remedy: []string{"approve again what you want to use; rigup hooks list shows what there is"}},
 	HookFolder:        {text: "The folder of hooks, {path}, cannot be read.", remedy: []string{"make it readable for this user"}},
+	HookCrowded:       {text: "In the folder of hooks, {path}, are {more} more files that nobody approved than rigup looks at.", remedy: []string{"take out what is no hook of yours"}},
 	HookWritable:      {text: "Other users of this machine may write to {path}.", remedy: []string{"chmod go-w {path}"}},
 	HookBusy:          {text: "Another rigup is changing the hooks, and did not finish within {limit}.", remedy: []string{"wait for it to end, then run the same command again"}, exit: ExitUsage},
 }
