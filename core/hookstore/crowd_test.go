@@ -3,9 +3,11 @@ package hookstore
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"rigup.dev/rigup/core/reason"
+	"rigup.dev/rigup/hooks/sdk"
 )
 
 // H1: who can only put files into the folder cannot make every run read them all, and hides no approved hook behind
@@ -32,4 +34,17 @@ func TestH1_ManyFilesDoNotSlowEveryRun(t *testing.T) {
 		}
 	}
 	k.wantUsable(builtIns + ", mtgpu 1.0.0")
+}
+
+// H3: a publisher's name that only looks like another one is a question with that in it.
+func TestH3_ANameOfMixedAlphabetsIsSaid(t *testing.T) {
+	for publisher, said := range map[string]bool{"NV\u0406DIA": true, "\u0410MD": true, "NVIDIA": false, "摩尔线程 (Moore Threads)": false, "\u0410\u043c\u0435": false, "Größe": false} {
+		k := newKit(t)
+		k.drop("x.wasm", manifest("x 1.0.0", func(m *sdk.Manifest) { m.Publisher = publisher }), k.key)
+		r, err := k.Review("x", Options{})
+		must(t, err)
+		if got := strings.Contains(strings.Join(r.Questions, " "), "mixes alphabets"); got != said {
+			t.Errorf("%s: %q", publisher, r.Questions)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -174,6 +175,9 @@ func (r *Review) ask() {
 	if r.Signature.Key == "" {
 		q("Nobody vouches for it: it is not signed.")
 	}
+	if (b == nil || b.Manifest.Publisher != m.Publisher) && lookalike(m.Publisher) {
+		q("The name of its publisher, %s, mixes alphabets whose letters look the same: it can be another one than it seems.", m.Publisher)
+	}
 	if r.Replaces != nil {
 		q("It takes the place of the built-in hook %s %s.", r.Replaces.ID, r.Replaces.Version)
 	}
@@ -207,6 +211,14 @@ func (r *Review) ask() {
 	if less := grant.Beyond(b.Grant, m.Permissions); !grant.Empty(less) {
 		r.Changes = append(r.Changes, "It no longer asks for everything that it was granted.")
 	}
+}
+
+// lookalike reports a name that has Latin letters beside those of an alphabet in which many look like them.
+func lookalike(name string) bool {
+	has := func(tables ...*unicode.RangeTable) bool {
+		return strings.ContainsFunc(name, func(c rune) bool { return unicode.In(c, tables...) })
+	}
+	return has(unicode.Latin) && has(unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu)
 }
 
 // namesakes warns of a new hook that gives itself the name of a publisher whose key it does not have.
