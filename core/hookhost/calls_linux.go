@@ -17,7 +17,7 @@ var errNoFilter = errors.New("this system does not filter system calls")
 // calls are the system calls that a Go program needs to compute and to use files that it has open. All others fail.
 func calls() []uint32 {
 	return []uint32{
-		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FCNTL, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT,
+		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT,
 		unix.SYS_MUNMAP, unix.SYS_MADVISE, unix.SYS_MINCORE, unix.SYS_FUTEX, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
 		unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY,
@@ -32,6 +32,7 @@ const (
 	dataNumber = 0
 	dataArch   = 4
 	dataArg0   = 16 // the lower half, as on every platform that this is for
+	dataArg1   = 24
 	dataArg2   = 32
 )
 
@@ -69,6 +70,8 @@ func filterCalls() error {
 	when(unix.SYS_MMAP, dataArg2, unix.BPF_JSET, unix.PROT_EXEC, denied, allowed)
 	when(unix.SYS_MPROTECT, dataArg2, unix.BPF_JSET, unix.PROT_EXEC, denied, allowed)
 	when(unix.SYS_TGKILL, dataArg0, unix.BPF_JEQ, self, allowed, denied)
+	// What comes after F_SETFL could have the kernel send signals to others (F_SETOWN, F_SETSIG).
+	when(unix.SYS_FCNTL, dataArg1, unix.BPF_JGT, unix.F_SETFL, denied, allowed)
 	when(unix.SYS_KILL, dataArg0, unix.BPF_JEQ, self, allowed, denied)
 	// C libraries fall back from this one only when it does not exist.
 	f = append(f, jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1), give(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)), denied)
