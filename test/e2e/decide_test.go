@@ -61,11 +61,11 @@ var mooreThreads = hardware{
 
 // A vendor that rigup does not know is added by dropping its file into a folder: the executable stays as it is.
 func TestAVendorIsDroppedIn(t *testing.T) {
+	w := newWorld(t)
 	packed, err := filepath.Glob(filepath.Join(tree(), "bin/hooks/moorethreads.wasm*"))
 	if must(t, err); len(packed) != 3 {
 		t.Fatalf("test/hooks.sh builds the module, its signature and its key: there are %v", packed)
 	}
-	w := newWorld(t)
 	if e := result(t, w.planOn(mooreThreads, "--output", "json")); e.Reason == nil || e.Reason.ID != "gpu.no-hook" {
 		t.Errorf("before: %+v", e.Reason)
 	}
