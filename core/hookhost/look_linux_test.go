@@ -58,6 +58,7 @@ func look() view {
 	reached("lift its limits", syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 64, Max: 64}))
 	_, err = syscall.Mmap(-1, 0, 400<<20+slack, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	reached("more memory", err)
+	reached("use a right of root", unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_PACCT, 0, 0, 0))
 	reached("look into its parent", syscall.PtraceAttach(os.Getppid()))
 	const filtering = 2
 	mode, _ := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
@@ -121,6 +122,28 @@ func TestH1ChildReachesNothing(t *testing.T) {
 	}
 	if !slices.Equal(v.Inherited, []int{0, 1, 2}) {
 		t.Errorf("the child has the files %v", v.Inherited)
+	}
+}
+
+// TestH1ChildOfRootIsNobody holds that root's child gives up its rights also where it had to be started with them.
+func TestH1ChildOfRootIsNobody(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("skipped: this is for root")
+	}
+	for i, way := range ways() {
+		c, err := startIn(way, self, []string{lookArg}, Limits{}.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.out.ReadString('\n')
+		c.end()
+		var v view
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &v)
+		}
+		if err != nil || v.Problem != "" || len(v.Reached) > 0 {
+			t.Errorf("way %d: %+v %v", i, v, err)
+		}
 	}
 }
 

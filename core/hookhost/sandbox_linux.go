@@ -35,6 +35,17 @@ func ways() []func(*exec.Cmd) {
 // hold binds a child to this process. Here Pdeathsig does.
 func hold(*os.Process, Limits) (release func(), err error) { return func() {}, nil }
 
+// becomeNobody gives up root's rights where the child could not be started without them: nobody may not start a
+// program that only root may, but root can become nobody. In a container that has no nobody it stays what it is, and
+// all other limits hold.
+func becomeNobody() {
+	_ = syscall.Setgroups(nil)
+	_ = syscall.Setresgid(nobody, nobody, nobody)
+	if syscall.Setresuid(nobody, nobody, nobody) == nil {
+		_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0) // it ended with the rights
+	}
+}
+
 // lower gives up what an interpreter does not need: it cannot open a file or a socket, write a file, gain rights or
 // be looked into, and has room for no more than the limit says. RLIMIT_DATA and not RLIMIT_AS, which counts what the
 // Go runtime only reserves. RLIMIT_NPROC would count every thread of the user and keep Go from starting its own; that
@@ -43,6 +54,9 @@ func lower(l Limits) error {
 	// What a thread gives up here counts for those that it starts, and through the filter for all others.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if os.Geteuid() == 0 {
+		becomeNobody()
+	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("close the process to others: %w", err)
 	}
