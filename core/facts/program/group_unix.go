@@ -3,6 +3,8 @@
 package program
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"syscall"
@@ -24,6 +26,13 @@ func (g *group) kill() {
 	if g.cmd.Process != nil {
 		_ = syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL)
 	}
+}
+
+// safe reports whether root may run a program with this file or directory: nobody else can have put something else in
+// its place. Root's PATH can have directories of the user who called it.
+func safe(info fs.FileInfo) bool {
+	sys, ok := info.Sys().(*syscall.Stat_t)
+	return os.Geteuid() != 0 || ok && sys.Uid == 0 && info.Mode().Perm()&0o002 == 0
 }
 
 func absolute(dir string) bool { return path.IsAbs(dir) }

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,8 @@ func (g *group) started(cmd *exec.Cmd) error {
 }
 
 func (g *group) kill() { g.once.Do(func() { _ = windows.CloseHandle(g.job) }) }
+
+func safe(fs.FileInfo) bool { return true }
 
 func absolute(dir string) bool { return filepath.IsAbs(dir) }
 

@@ -5,6 +5,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -121,9 +122,14 @@ func (s Search) Find(name string) (string, error) {
 				continue
 			}
 			st, err := os.Stat(s.Root.Path(real))
-			if err == nil && st.Mode().IsRegular() && (s.Any || st.Mode()&0o111 != 0) {
-				return p, nil
+			if err != nil || !st.Mode().IsRegular() || !s.Any && st.Mode()&0o111 == 0 {
+				continue
 			}
+			if dir, err := os.Stat(s.Root.Path(path.Dir(real))); err != nil || !safe(st) || !safe(dir) {
+				unseen = fmt.Errorf("run %s, which other users may change, as root: %w", p, fs.ErrPermission)
+				continue
+			}
+			return p, nil
 		}
 	}
 	if unseen != nil {

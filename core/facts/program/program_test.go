@@ -118,6 +118,27 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// H4: as root, a probe runs no program that another user can have put there, and does not say that there is none.
+func TestH4_RootRunsNoProgramOfOthers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("skipped: this is for root")
+	}
+	root := script(t, "/home/ada/bin/smi", "")
+	put(t, root, "/open/smi", "", 0o755)
+	if err := errors.Join(os.Chown(root.Path("/home/ada/bin"), 1000, 1000), os.Chmod(root.Path("/open"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	s := Search{Root: root, Dirs: []string{"/home/ada/bin", "/open"}}
+	if got, err := s.Find("smi"); got != "" || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("%q %v", got, err)
+	}
+	put(t, root, "/usr/bin/smi", "", 0o755)
+	s.Dirs = append(s.Dirs, "/usr/bin")
+	if got, err := s.Find("smi"); got != "/usr/bin/smi" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
 func TestPathDirs(t *testing.T) {
 	got := PathDirs("/usr/bin:relative::/opt/x/../y:/with*wildcard:.")
 	if want := []string{"/usr/bin", "/opt/y"}; !slices.Equal(got, want) {
