@@ -52,6 +52,7 @@ func (s session) ask(ctx context.Context, c *candidate, req sdk.Request) (sdk.Re
 	var answered []sdk.ProbeResult
 	for req.Round = 0; ; req.Round++ {
 		said := Said{Hook: c.Name(), Kind: req.Kind, Phase: req.Phase, Because: c.because, Probes: answered}
+		s.tell("asking the hook " + c.Manifest.ID)
 		a, err := s.Run.Ask(ctx, c.Module, req)
 		said.Log, said.Remembered, said.Seconds = a.Log, a.Remembered, a.Took.Seconds()
 		if err == nil {
@@ -73,8 +74,15 @@ func (s session) ask(ctx context.Context, c *candidate, req sdk.Request) (sdk.Re
 			c.probes = req.Probes
 			return a.Response, true
 		}
+		s.tell("checking what the hook " + c.Manifest.ID + " asks for")
 		answered = s.run(ctx, c, a.Response.Probes)
 		req.Probes = append(slices.Clip(req.Probes), answered...)
+	}
+}
+
+func (s session) tell(text string) {
+	if s.Tell != nil {
+		s.Tell(text)
 	}
 }
 

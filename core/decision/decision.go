@@ -48,6 +48,8 @@ type Decider struct {
 	Hooks []Hook
 	Run   hookhost.Runner
 	Probe Prober
+	// Tell hears what is waited for; nil: nobody.
+	Tell func(text string)
 
 	probeTime time.Duration // 0: probeTime
 }

@@ -53,7 +53,7 @@ func decide(ctx context.Context, r *run) (step, error) {
 
 // askHooks lets the hooks decide about what was observed; about GPUs only with gpu set.
 func (r *run) askHooks(ctx context.Context, gpu bool) (err error) {
-	d := decision.Decider{Hooks: r.hooks, Run: r.deps.Runner, Probe: r.deps.Prober(r.engine, r.command == "install")}
+	d := decision.Decider{Hooks: r.hooks, Run: r.deps.Runner, Probe: r.deps.Prober(r.engine, r.command == "install"), Tell: r.step}
 	r.decided, err = d.Decide(ctx, r.facts, gpu)
 	return err
 }
