@@ -48,12 +48,7 @@ func (p *program) addHook(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	flow := approval{store: s, ask: p.person(cfg), show: p.err, env: p.env}
-	change, err := flow.run(c.Context, "add", r, c.String("accept"))
-	if err != nil {
-		return err
-	}
-	return p.tellApproval(cfg, change)
+	return p.settle(c, "add", cfg, s, r)
 }
 
 // hookSource makes the path of a file absolute: the working directory is the program's world, not the process's.

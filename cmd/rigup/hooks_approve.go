@@ -36,18 +36,18 @@ have looked at approves it, the first time with its publisher's --key; --yes doe
 			if err != nil {
 				return err
 			}
-			a := approval{store: s, ask: p.person(cfg), show: p.err, env: p.env}
-			change, err := a.run(c.Context, "approve", r, c.String("accept"))
-			if err != nil {
-				return err
-			}
-			return p.tellApproval(cfg, change)
+			return p.settle(c, "approve", cfg, s, r)
 		},
 	}
 }
 
-// tellApproval tells what was approved. A person who said no knows it.
-func (p *program) tellApproval(cfg config.Config, change *report.HookChange) error {
+// settle brings a review to its end, and tells what was approved. A person who said no knows it.
+func (p *program) settle(c *cli.Context, action string, cfg config.Config, s hookstore.Store, r hookstore.Review) error {
+	a := approval{store: s, ask: p.person(cfg), show: p.err, env: p.env}
+	change, err := a.run(c.Context, action, r, c.String("accept"))
+	if err != nil {
+		return err
+	}
 	if change == nil {
 		_, err := fmt.Fprintln(p.err, "Nothing was approved.")
 		return err

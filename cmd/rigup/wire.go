@@ -193,3 +193,7 @@ func (r real) Kubeconfig(ctx context.Context, merge bool) (kubeconfigFile, error
 	content, path, name, err := pipeline.Kubeconfig(ctx, r.deps, r.cfg, merge)
 	return kubeconfigFile{Content: content, Path: path, Context: name}, err
 }
+
+func (r real) Facts(ctx context.Context) (sdk.Machine, error) {
+	return pipeline.MachineFacts(ctx, r.deps, r.cfg)
+}

@@ -140,7 +140,7 @@ func Valid(m sdk.Manifest) error {
 		return fmt.Errorf("api is %q; this rigup knows %s", m.API, sdk.API)
 	case m.ABI != sdk.ABI:
 		return fmt.Errorf("abi is %q; this rigup knows %s", m.ABI, sdk.ABI)
-	case len(m.ID) > 40 || !idForm.MatchString(m.ID):
+	case !ValidID(m.ID):
 		return fmt.Errorf("id is %q; use up to 40 lower-case letters, digits and dashes, beginning with a letter", m.ID)
 	case m.Homepage != "" && !strings.HasPrefix(m.Homepage, "https://"):
 		return fmt.Errorf("homepage is %q; use an https address", m.Homepage)
@@ -166,6 +166,9 @@ func Valid(m sdk.Manifest) error {
 	}
 	return ValidPermissions(m.Permissions)
 }
+
+// ValidID reports whether a hook can be called so: up to 40 lower-case letters, digits and single dashes.
+func ValidID(id string) bool { return len(id) <= 40 && idForm.MatchString(id) }
 
 // line holds that s is one short line, of which everything can be seen: no two that differ look the same to a person
 // who approves them.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"rigup.dev/rigup/core/durable"
 	"rigup.dev/rigup/core/reason"
 )
 
@@ -93,28 +94,14 @@ func tooLarge(limit int64) error {
 	return &notAFile{fmt.Sprintf("larger than %d MiB", limit>>20)}
 }
 
-// writeFile replaces a file of the folder in one step. After a power cut there is the old content or the new one.
+// writeFile replaces a file of the folder in one step. After a power cut there is the old content or the new one, where
+// the file system can do that.
 func writeFile(path string, content []byte) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, tempPrefix+"*") // made with 0600
-	if err != nil {
+	if err := durable.Replace(path, tempPrefix, content); err != nil {
 		return cannotWrite(path, err)
 	}
-	defer os.Remove(f.Name()) // fails after the rename, as it should
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return cannotWrite(path, err)
-	}
-	return syncDir(dir)
+	_ = durable.SyncDir(filepath.Dir(path))
+	return nil
 }
 
 // tempPrefix begins the names of files that are being written. Those that a killed run left are removed by the next

@@ -20,14 +20,3 @@ func open(path string) (*os.File, error) {
 
 // writableByOthers reports whether other users may write to what info describes.
 func writableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
-
-// syncDir makes a rename survive a power loss. Some file systems cannot; the rename is done all the same.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	_ = f.Sync()
-	return nil
-}

@@ -17,6 +17,3 @@ func open(path string) (*os.File, error) {
 
 // writableByOthers is not asked on Windows: who may write below a user's folder is set there for the whole of it.
 func writableByOthers(fs.FileInfo) bool { return false }
-
-// syncDir is not needed: Windows writes names with the rename.
-func syncDir(string) error { return nil }

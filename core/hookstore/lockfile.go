@@ -19,6 +19,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"github.com/gofrs/flock"
 
+	"rigup.dev/rigup/core/grant"
 	"rigup.dev/rigup/core/reason"
 	"rigup.dev/rigup/hooks/sdk"
 )
@@ -214,7 +215,6 @@ func compact(raw []byte) []byte {
 }
 
 var (
-	idForm  = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 	sumForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
@@ -229,7 +229,7 @@ func (l lock) valid() error {
 		}
 		_, verr := semver.StrictNewVersion(e.Manifest.Version)
 		switch {
-		case !idForm.MatchString(e.ID), e.ID != e.Manifest.ID:
+		case !grant.ValidID(e.ID), e.ID != e.Manifest.ID:
 			return fmt.Errorf("%q is not the id of a hook", e.ID)
 		case ids[e.ID], files[e.File]:
 			return fmt.Errorf("the hook %s stands there twice", e.ID)
@@ -246,7 +246,7 @@ func (l lock) valid() error {
 		}
 	}
 	for _, id := range l.Off {
-		if !idForm.MatchString(id) {
+		if !grant.ValidID(id) {
 			return fmt.Errorf("%q is not the id of a hook", id)
 		}
 	}

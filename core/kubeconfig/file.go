@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+
+	"rigup.dev/rigup/core/durable"
 )
 
 // backupSuffix is added to the file's name for the copy of the original.
@@ -125,7 +127,8 @@ func write(path string, text []byte, mode fs.FileMode) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	_ = durable.SyncDir(filepath.Dir(path))
+	return nil
 }
 
 // makeDir makes the directory of a new kubeconfig, for its user only, and reports whether it had to.

@@ -38,17 +38,6 @@ func accessible(dir string) error {
 	return nil
 }
 
-// syncDir makes a rename survive a power loss. Some file systems cannot; the rename is done all the same.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	_ = f.Sync()
-	return nil
-}
-
 // alive reports whether a process of this machine exists.
 func alive(pid int) bool {
 	err := syscall.Kill(pid, 0)

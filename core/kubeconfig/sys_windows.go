@@ -12,9 +12,6 @@ func giveOwner(string, string) error { return nil }
 // accessible leaves the answer to the write itself: rights on Windows cannot be asked for in advance.
 func accessible(string) error { return nil }
 
-// syncDir has nothing to do: a directory cannot be flushed, renames are journalled.
-func syncDir(string) error { return nil }
-
 // stillActive is the exit code of a process that runs.
 const stillActive = 259
 

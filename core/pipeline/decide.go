@@ -151,21 +151,11 @@ func (r *run) hookFailed(f decision.Failed) reason.Reason {
 
 // mend is what to do about a hook that failed.
 func (r *run) mend(f decision.Failed) string {
-	for _, h := range r.hooks {
-		if h.Manifest.ID == f.Hook && h.BuiltIn {
-			return "update rigup, or report this with: rigup plan --explain"
-		}
+	h := r.hooks[slices.IndexFunc(r.hooks, func(h decision.Hook) bool { return h.Manifest.ID == f.Hook })] // it was asked, so it is there
+	if h.BuiltIn {
+		return "update rigup, or report this with: rigup plan --explain"
 	}
-	return "ask " + r.publisher(f.Hook) + " for a corrected hook, or switch it off: rigup hooks disable " + f.Hook
-}
-
-func (r *run) publisher(hook string) string {
-	for _, h := range r.hooks {
-		if h.Manifest.ID == hook {
-			return h.Manifest.Publisher
-		}
-	}
-	return "its publisher"
+	return "ask " + h.Manifest.Publisher + " for a corrected hook, or switch it off: rigup hooks disable " + f.Hook
 }
 
 // decisionText is the line of the stage: which hook would use what, or why nothing is used.

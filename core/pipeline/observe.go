@@ -46,19 +46,23 @@ func (r *run) observed(ctx context.Context) (step, error) {
 	return found(done(r.summary()))
 }
 
-// surroundings observes the machine and the engine side by side.
+// surroundings observes the machine and the engine, with what the hooks look for.
 func (r *run) surroundings(ctx context.Context) (err error) {
 	if r.hooks, r.hookNotes, err = r.deps.Hooks(); err != nil {
 		return err
 	}
-	var reading sync.WaitGroup
-	reading.Go(func() { r.machine = r.deps.Facts.Machine(ctx, decision.DeviceGlobs(r.hooks)) })
-	err = r.connect(ctx)
-	reading.Wait()
-	if err == nil {
+	if err = r.sideBySide(ctx); err == nil {
 		r.facts = r.machine.Facts(r.info, r.engine.Endpoint())
 	}
 	return err
+}
+
+// sideBySide observes the machine and the engine at the same time. The error is the engine's.
+func (r *run) sideBySide(ctx context.Context) error {
+	var reading sync.WaitGroup
+	reading.Go(func() { r.machine = r.deps.Facts.Machine(ctx, decision.DeviceGlobs(r.hooks)) })
+	defer reading.Wait()
+	return r.connect(ctx)
 }
 
 // connect finds the engine and asks it about itself.

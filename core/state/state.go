@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"rigup.dev/rigup/core/durable"
 	"rigup.dev/rigup/core/reason"
 )
 
@@ -151,29 +152,14 @@ func sum(raw json.RawMessage) string {
 	return hex.EncodeToString(h[:])
 }
 
-// replace writes content beside path, syncs it, renames it over path and syncs the folder.
+// replace puts content in the place of a file, whose folder need not be there.
 func replace(path string, content []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".state-*")
-	if err != nil {
+	if err := durable.Replace(path, ".state-", content); err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails after the rename, as it should
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return durable.SyncDir(dir)
 }

@@ -124,19 +124,6 @@ func Last(output string) string {
 	return ""
 }
 
-// Between is the text between two others; empty if they are not there.
-func Between(s, from, to string) string {
-	_, rest, ok := strings.Cut(s, from)
-	if !ok {
-		return ""
-	}
-	found, _, ok := strings.Cut(rest, to)
-	if !ok {
-		return ""
-	}
-	return found
-}
-
 // Path is the first path below /dev in a text.
 func Path(s string) string {
 	i := strings.Index(s, "/dev/")
